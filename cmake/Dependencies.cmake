@@ -1,0 +1,18 @@
+# Everything comes from Debian 12 packages (cmake/packages.txt); nothing is downloaded at configure time.
+set(BOOST_ROOT "/usr" CACHE PATH "Where Boost is")
+find_package(Boost 1.81 REQUIRED COMPONENTS json url)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(SQLite3 3.40 REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd>=252)
+pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
+endif()
