@@ -34,7 +34,7 @@ struct Error {
 };
 
 template <typename T = void>
-using Result [[nodiscard]] = tl::expected<T, Error>;
+using Result = tl::expected<T, Error>;
 
 // Shorthand for `return fail(ErrorCode::kInvalid, "...")` in functions that return a Result.
 [[nodiscard]] inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {

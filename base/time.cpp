@@ -58,9 +58,10 @@ std::optional<std::int64_t> factor_of(const std::array<Unit, N>& units, std::str
 
 Result<Millis> parse_duration(std::string_view text) {
   const auto bad = [text] {
-    return fail(ErrorCode::kInvalid, "'" + std::string(text) +
-                                         "' is not a duration: write a whole number with a unit (ms, s, m, h, d), "
-                                         "such as 90s, 4h or 1h30m");
+    return fail(ErrorCode::kInvalid,
+                "'" + std::string(text) +
+                    "' is not a duration: write a whole number with a unit (ms, s, m, h, d), "
+                    "such as 90s, 4h or 1h30m");
   };
   if (text.empty())
     return bad();

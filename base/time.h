@@ -1,7 +1,7 @@
 #pragma once
 // Points in time and durations, in whole milliseconds. Two clocks that cannot be mixed up by accident:
-// MonoTime computes (CLOCK_MONOTONIC, stops in suspend, as systemd's *Monotonic properties do), WallTime is for
-// people. Nothing here reads a clock; that is supervisor/adapters/clock's.
+// MonoTime computes (CLOCK_MONOTONIC, stops in suspend, as systemd's *Monotonic properties do), WallTime is
+// for people. Nothing here reads a clock; that is supervisor/adapters/clock's.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -32,8 +32,8 @@ struct WallClockTag {
 };
 using WallTime = WallClockTag::time_point;
 
-// "90s", "4h", "1h30m", "250ms", "2d": a sequence of number+unit, units ms s m h d, largest first not required.
-// A bare number, a sign, a fraction or an empty text is an error that says which units there are.
+// "90s", "4h", "1h30m", "250ms", "2d": a sequence of number+unit, units ms s m h d, largest first not
+// required. A bare number, a sign, a fraction or an empty text is an error that says which units there are.
 [[nodiscard]] Result<Millis> parse_duration(std::string_view text);
 
 // The shortest exact form that parse_duration reads back: "4h", "1h30m", "250ms", "0s".

@@ -1,5 +1,6 @@
 #pragma once
-// What to ask: a suite, parsed and validated. Loaded and hashed as a whole at start and at reload, never half-read.
+// What to ask: a suite, parsed and validated. Loaded and hashed as a whole at start and at reload, never
+// half-read.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,28 +19,28 @@ enum class Reasoning { kNone, kField, kInlineTags };
 enum class TaskType { kExactReply, kIntSequence, kJson, kToolCall, kCode };
 
 struct Variant {
-  std::string name;              // "chat", "chat-stream", "chat-cold"
+  std::string name;  // "chat", "chat-stream", "chat-cold"
   bool stream = false;
-  bool cold = false;             // no cached prefix may serve it: a fresh cache salt and the nonce in front
-  bool logprobs = false;         // a NaN row becomes an error that can be seen
+  bool cold = false;      // no cached prefix may serve it: a fresh cache salt and the nonce in front
+  bool logprobs = false;  // a NaN row becomes an error that can be seen
 };
 
 // File contents are in here, not paths: nothing is read from disk after loading.
 struct Suite {
   std::string name;
   Api api = Api::kOpenAiChat;
-  std::string model;                               // model or LoRA name; "" = the first of /v1/models
+  std::string model;  // model or LoRA name; "" = the first of /v1/models
   std::string base_path = "/v1";
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string api_key_credential;                  // name of the systemd credential, "" = no key
-  std::string extra_body;                          // JSON object merged into every request, "" = none
-  std::string system_prompt;                       // the operator's real one
-  std::string tools;                               // JSON array text, "" = none
+  std::string api_key_credential;  // name of the systemd credential, "" = no key
+  std::string extra_body;          // JSON object merged into every request, "" = none
+  std::string system_prompt;       // the operator's real one
+  std::string tools;               // JSON array text, "" = none
   Reasoning reasoning = Reasoning::kNone;
   std::int64_t max_tokens = 64;
   std::vector<Variant> variants;
-  std::vector<std::string> special_tokens;         // beyond the built-in list: a leak when in a reply
-  std::string hash;                                // SHA-256 (hex) of all of the above in canonical form
+  std::vector<std::string> special_tokens;  // beyond the built-in list: a leak when in a reply
+  std::string hash;                         // SHA-256 (hex) of all of the above in canonical form
 
   // The files the texts came from, with their hash, for "the disk differs" in status.
   struct Source {
@@ -50,7 +51,7 @@ struct Suite {
 
 // One call to make: the nonce is part of prompt and expected reply.
 struct Prompt {
-  std::string user;        // "Reply with exactly this text and nothing else: PONG-1F00C4E2A9B7"
+  std::string user;  // "Reply with exactly this text and nothing else: PONG-1F00C4E2A9B7"
   std::string expected;
   std::string nonce;
 };

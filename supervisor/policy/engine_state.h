@@ -24,16 +24,17 @@ struct Stepped {
 };
 [[nodiscard]] Stepped step(const Policy& policy, State state, const Event& event);
 
-// The next moment at which something comes due by time alone, strictly determined by the state. The shell (or the
-// simulator) waits until then and feeds TimerDue{name} with at = that time, before any event of the same time.
+// The next moment at which something comes due by time alone, strictly determined by the state. The shell (or
+// the simulator) waits until then and feeds TimerDue{name} with at = that time, before any event of the same
+// time.
 struct Timer {
   MonoTime at;
   std::string name;
 };
 [[nodiscard]] std::optional<Timer> next_timer(const Policy& policy, const State& state);
 
-// The canary run that is due at `now`, if any, and may be begun (engine ready, no operation but one in its verify
-// step, no run in flight, not down on purpose).
+// The canary run that is due at `now`, if any, and may be begun (engine ready, no operation but one in its
+// verify step, no run in flight, not down on purpose).
 struct CanaryDue {
   std::string variant;
   Purpose purpose = Purpose::kScheduled;
@@ -41,12 +42,13 @@ struct CanaryDue {
 };
 [[nodiscard]] std::optional<CanaryDue> canary_due(const Policy& policy, const State& state, MonoTime now);
 
-// The step of the open operation that the shell has to carry out now; it answers with an ActionOutcome for evidence,
-// lease, pre_stop, drain, job and post_ready, while ready and verify end by Ready and CanaryResult events.
+// The step of the open operation that the shell has to carry out now; it answers with an ActionOutcome for
+// evidence, lease, pre_stop, drain, job and post_ready, while ready and verify end by Ready and CanaryResult
+// events.
 struct StepDue {
   ActionKind action = ActionKind::kRestart;
   Step step = Step::kEvidence;
-  std::string life;     // the life the operation was opened for: re-read just before acting
+  std::string life;  // the life the operation was opened for: re-read just before acting
   MonoTime deadline;
 };
 [[nodiscard]] std::optional<StepDue> operation_step(const Policy& policy, const State& state);

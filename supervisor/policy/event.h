@@ -1,7 +1,8 @@
 #pragma once
-// The inputs of the policy, one engine at a time. Everything the supervisor decides is a fold over these; the same
-// types are read from a written history (fireboss simulate), from the database (fireboss replay) and made by the
-// running daemon. Ids of lives are systemd invocation ids in the daemon and any string in a written history.
+// The inputs of the policy, one engine at a time. Everything the supervisor decides is a fold over these; the
+// same types are read from a written history (fireboss simulate), from the database (fireboss replay) and
+// made by the running daemon. Ids of lives are systemd invocation ids in the daemon and any string in a
+// written history.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -35,12 +36,12 @@ struct Ready {
 };
 struct LifeEnded {
   std::string life;
-  std::string result;                     // systemd's Result, "" if unknown
-  std::optional<int> exit_status;         // of the main process
-  std::optional<bool> stop_job;           // a stop or restart job ended it
-  std::optional<bool> restart_job;        // ... and it was a restart, not a stop
-  std::optional<bool> auto_restart;       // systemd will start it again by itself
-  bool start_limit = false;               // systemd refuses further starts
+  std::string result;                // systemd's Result, "" if unknown
+  std::optional<int> exit_status;    // of the main process
+  std::optional<bool> stop_job;      // a stop or restart job ended it
+  std::optional<bool> restart_job;   // ... and it was a restart, not a stop
+  std::optional<bool> auto_restart;  // systemd will start it again by itself
+  bool start_limit = false;          // systemd refuses further starts
 };
 // One call's outcome as the policy sees it: verdict "ok", a failing verdict's name, "inconclusive:REASON" or
 // "foreign_nonce" (spelled as in a written history).
@@ -131,10 +132,10 @@ struct TimerDue {
 };
 struct Tick {};
 
-using EventBody =
-    std::variant<LifeStarted, Ready, LifeEnded, CanaryResult, Counters, PortBytes, Lease, Census, Guard, Signature,
-                 OperatorHold, OperatorResume, OperatorRecycle, OperatorRestart, OperatorMode, ActionOutcome,
-                 OwnFault, Suspended, DaemonStarted, Configured, Calibrated, CanaryBegun, TimerDue, Tick>;
+using EventBody = std::variant<LifeStarted, Ready, LifeEnded, CanaryResult, Counters, PortBytes, Lease,
+                               Census, Guard, Signature, OperatorHold, OperatorResume, OperatorRecycle,
+                               OperatorRestart, OperatorMode, ActionOutcome, OwnFault, Suspended,
+                               DaemonStarted, Configured, Calibrated, CanaryBegun, TimerDue, Tick>;
 
 struct Event {
   MonoTime at;

@@ -1,5 +1,6 @@
 #pragma once
-// The engine's policy as written in the configuration: the constants of the decision rules (design section 6).
+// The engine's policy as written in the configuration: the constants of the decision rules (design section
+// 6).
 #include <cstdint>
 #include <map>
 #include <string>
@@ -32,10 +33,10 @@ struct Policy {
   Millis useful_life{3'600'000};
   OnExhausted on_exhausted = OnExhausted::kKeepServing;
   Millis drain_restart{30'000}, drain_recycle{10 * 60'000};
-  Millis ready_deadline{15 * 60'000};   // R7: pages, never stops
+  Millis ready_deadline{15 * 60'000};  // R7: pages, never stops
   Millis job_deadline{10 * 60'000};
   Millis verify_deadline{10 * 60'000};
-  Millis dead_grace{10'000};            // R6: systemd's own start is awaited that long
+  Millis dead_grace{10'000};  // R6: systemd's own start is awaited that long
   Millis census_confirm{5'000};
 
   // [stall]
@@ -51,10 +52,11 @@ struct Policy {
   // other
   Millis maintenance_grace{4 * 3'600'000};
   int recurring_at = 2;
-  Mode mode = Mode::kObserve;           // the configured one; the operator's word overrides it
+  Mode mode = Mode::kObserve;  // the configured one; the operator's word overrides it
 };
 
-// Canonical JSON text of the policy (sorted keys, integers only) and its SHA-256 in hex are kept with every decision.
+// Canonical JSON text of the policy (sorted keys, integers only) and its SHA-256 in hex are kept with every
+// decision.
 [[nodiscard]] std::string canonical_text(const Policy& policy);
 
 }  // namespace fireboss::policy

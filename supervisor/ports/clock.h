@@ -9,9 +9,9 @@ namespace fireboss::ports {
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual MonoTime mono() const = 0;      // CLOCK_MONOTONIC
-  virtual MonoTime boot() const = 0;      // CLOCK_BOOTTIME: goes on in suspend
-  virtual WallTime wall() const = 0;      // for people only
+  virtual MonoTime mono() const = 0;  // CLOCK_MONOTONIC
+  virtual MonoTime boot() const = 0;  // CLOCK_BOOTTIME: goes on in suspend
+  virtual WallTime wall() const = 0;  // for people only
   virtual std::string boot_id() const = 0;
 };
 

@@ -11,14 +11,14 @@ namespace fireboss::ports {
 
 struct JournalLine {
   WallTime at{};
-  std::string message;           // bounded to 4 KiB, bytes as they are
-  int priority = 6;              // syslog; 4 = WARNING
-  std::string invocation_id;     // the life it belongs to ("" for kernel lines)
+  std::string message;        // bounded to 4 KiB, bytes as they are
+  int priority = 6;           // syslog; 4 = WARNING
+  std::string invocation_id;  // the life it belongs to ("" for kernel lines)
   std::string unit;
   std::uint32_t pid = 0;
-  bool from_manager = false;     // PID 1 speaking about the unit
-  bool from_kernel = false;      // _TRANSPORT=kernel
-  std::string message_id;        // of manager messages
+  bool from_manager = false;         // PID 1 speaking about the unit
+  bool from_kernel = false;          // _TRANSPORT=kernel
+  std::string message_id;            // of manager messages
   std::string job_type, job_result;  // of manager messages
 };
 
@@ -27,9 +27,9 @@ struct JournalLine {
 class Journal {
  public:
   virtual ~Journal() = default;
-  // Replaces the earlier follow of that unit. Empty invocation: manager lines only. `on_line` is called on the event
-  // loop, in journal order, lines from `since` (wall time) on. A journal that cannot be opened is an error and is
-  // tried again by the object itself; on_error says so once an episode.
+  // Replaces the earlier follow of that unit. Empty invocation: manager lines only. `on_line` is called on
+  // the event loop, in journal order, lines from `since` (wall time) on. A journal that cannot be opened is
+  // an error and is tried again by the object itself; on_error says so once an episode.
   virtual Result<void> follow(const std::string& unit, const std::string& invocation_id, WallTime since,
                               std::function<void(const JournalLine&)> on_line,
                               std::function<void(const Error&)> on_error) = 0;

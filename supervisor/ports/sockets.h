@@ -8,11 +8,11 @@
 namespace fireboss::ports {
 
 struct Listener {
-  std::string address;         // as bound: "127.0.0.1", "0.0.0.0", "::"
+  std::string address;  // as bound: "127.0.0.1", "0.0.0.0", "::"
   std::uint16_t port = 0;
   std::uint32_t uid = 0;
   std::uint64_t cgroup_id = 0;
-  std::string control_group;   // path below the cgroup root, "" if the kernel could not say
+  std::string control_group;  // path below the cgroup root, "" if the kernel could not say
 };
 
 // The kernel's socket diagnostics (NETLINK_SOCK_DIAG): synchronous, bounded (1 s), needs no privilege.

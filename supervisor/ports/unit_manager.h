@@ -14,32 +14,42 @@
 
 namespace fireboss::ports {
 
-enum class ActiveState { kActive, kReloading, kInactive, kFailed, kActivating, kDeactivating, kMaintenance, kUnknown };
+enum class ActiveState {
+  kActive,
+  kReloading,
+  kInactive,
+  kFailed,
+  kActivating,
+  kDeactivating,
+  kMaintenance,
+  kUnknown
+};
 
 struct UnitSnapshot {
   std::string unit;
-  std::string load_state;          // "loaded", "not-found", "masked", ...
+  std::string load_state;  // "loaded", "not-found", "masked", ...
   ActiveState active = ActiveState::kUnknown;
   std::string sub_state;
-  std::string invocation_id;       // hex; empty once inactive and collected, or never started
-  std::string type;                // Service Type=
-  std::string restart;             // Restart=
-  std::string result;              // Result
-  int exec_main_code = 0;          // CLD_*: 1 exited, 2 killed, 3 dumped
-  int exec_main_status = 0;        // exit status or signal
+  std::string invocation_id;  // hex; empty once inactive and collected, or never started
+  std::string type;           // Service Type=
+  std::string restart;        // Restart=
+  std::string result;         // Result
+  int exec_main_code = 0;     // CLD_*: 1 exited, 2 killed, 3 dumped
+  int exec_main_status = 0;   // exit status or signal
   std::uint32_t main_pid = 0;
   std::uint32_t n_restarts = 0;
-  MonoTime inactive_exit{};        // InactiveExitTimestampMonotonic: when this life began to start
-  MonoTime active_enter{};         // ActiveEnterTimestampMonotonic: when systemd called it active
+  MonoTime inactive_exit{};  // InactiveExitTimestampMonotonic: when this life began to start
+  MonoTime active_enter{};   // ActiveEnterTimestampMonotonic: when systemd called it active
   MonoTime active_exit{};
-  std::string control_group;       // "/system.slice/vllm.service"; "" while there is none
-  std::uint32_t job_id = 0;        // queued or running job, 0: none
+  std::string control_group;  // "/system.slice/vllm.service"; "" while there is none
+  std::uint32_t job_id = 0;   // queued or running job, 0: none
   bool need_daemon_reload = false;
-  std::vector<std::string> exec_start;   // argv of ExecStart
+  std::vector<std::string> exec_start;  // argv of ExecStart
   std::vector<std::string> drop_ins;
   std::string fragment_path;
   std::string notify_access;
-  // Units of other names that a restart job of this one would stop too (RequiredBy, BoundBy, ConsistsOf), active ones.
+  // Units of other names that a restart job of this one would stop too (RequiredBy, BoundBy, ConsistsOf),
+  // active ones.
   std::vector<std::string> dependents;
 };
 
@@ -54,30 +64,30 @@ struct JobOutcome {
 struct JobSeen {
   std::string unit;
   std::uint32_t id = 0;
-  std::string type;      // "" when the job was gone before it could be asked
+  std::string type;  // "" when the job was gone before it could be asked
   bool ended = false;
-  std::string result;    // when ended
-  bool ours = false;     // made by restart() or start() of this object
+  std::string result;  // when ended
+  bool ours = false;   // made by restart() or start() of this object
 };
 struct BusLost {};
-struct BusBack {};       // subscribed again; a fresh snapshot of every watched unit follows
+struct BusBack {};  // subscribed again; a fresh snapshot of every watched unit follows
 using UnitNews = std::variant<UnitSnapshot, JobSeen, BusLost, BusBack>;
 
 class UnitManager {
  public:
   virtual ~UnitManager() = default;
 
-  // `on_news` is called on the event loop for every change of the unit from now on, beginning with a snapshot. It may
-  // not call back into this object synchronously. At most one watcher a unit.
+  // `on_news` is called on the event loop for every change of the unit from now on, beginning with a
+  // snapshot. It may not call back into this object synchronously. At most one watcher a unit.
   virtual void watch(const std::string& unit, std::function<void(const UnitNews&)> on_news) = 0;
   virtual void unwatch(const std::string& unit) = 0;
 
   // kNotFound: no such unit. kUnavailable: no bus. Deadline 10 s (kTimeout).
   virtual boost::asio::awaitable<Result<UnitSnapshot>> snapshot(std::string unit) = 0;
 
-  // One job, mode "fail" (a queued contrary job refuses it: kBusy). The match for JobRemoved is there before the call.
-  // Resolves when systemd removed the job or `deadline` passed (kTimeout: the job goes on, only our waiting ended).
-  // kDenied names polkit. `on_sent` is called when the method call was written to the bus.
+  // One job, mode "fail" (a queued contrary job refuses it: kBusy). The match for JobRemoved is there before
+  // the call. Resolves when systemd removed the job or `deadline` passed (kTimeout: the job goes on, only our
+  // waiting ended). kDenied names polkit. `on_sent` is called when the method call was written to the bus.
   virtual boost::asio::awaitable<Result<JobOutcome>> restart(std::string unit, Millis deadline,
                                                              std::function<void()> on_sent) = 0;
   virtual boost::asio::awaitable<Result<JobOutcome>> start(std::string unit, Millis deadline,

@@ -13,7 +13,8 @@ TEST(ParseDuration, ReadsEveryUnitAndSequences) {
 }
 
 TEST(ParseDuration, RefusesWhatCouldBeMisread) {
-  for (const auto* text : {"", "90", "-5s", "1.5h", "4 h", "h", "4x", "99999999999999999999s", "9223372036854775807d"})
+  for (const auto* text :
+       {"", "90", "-5s", "1.5h", "4 h", "h", "4x", "99999999999999999999s", "9223372036854775807d"})
     EXPECT_FALSE(parse_duration(text)) << text;
 }
 

@@ -1,0 +1,21 @@
+#pragma once
+// The verbs of `fireboss`: each lives in a file of its own and adds itself to the command line. Parsing runs the
+// chosen verb's callback, which leaves the exit status in Context::exit_code.
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace fireboss::ctl {
+
+// Nagios-style, also of every other verb: 0 ok, 1 warning, 2 critical, 3 unknown (a fault of our own is 3).
+enum ExitCode { kOk = 0, kWarning = 1, kCritical = 2, kUnknown = 3 };
+
+struct Context {
+  bool json = false;  // --json: machine-readable on stdout
+  std::string config = "/etc/fireboss/fireboss.toml";
+  int exit_code = kOk;
+};
+
+}  // namespace fireboss::ctl
