@@ -1,0 +1,32 @@
+# What the README promises. Everything else is CMake: see CMakePresets.json.
+PRESET ?= release
+BUILD := build/$(PRESET)
+JOBS ?= $(shell nproc)
+export CTEST_PARALLEL_LEVEL ?= $(JOBS)
+
+.PHONY: deps build demo test test-long bench install clean
+
+deps:
+	cmake/deps
+
+build: deps
+	cmake --preset $(PRESET)
+	cmake --build $(BUILD) -j $(JOBS)
+
+demo: build
+	tests/demo/run $(BUILD)
+
+test: build
+	ctest --test-dir $(BUILD) --output-on-failure -LE long
+
+test-long: build
+	ctest --test-dir $(BUILD) --output-on-failure -L long
+
+bench: build
+	tests/bench/run $(BUILD)
+
+install: build
+	cmake --install $(BUILD)
+
+clean:
+	rm -rf build
