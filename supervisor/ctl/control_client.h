@@ -1,0 +1,23 @@
+#pragma once
+// One request to firebossd over its control socket; see supervisor/app/control_server.h for the lines.
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace fireboss::ctl {
+
+// Blocks until the answer, calling `on_progress` for every progress line. kUnavailable: nobody listens there.
+// `silence` is the longest time without any line.
+Result<boost::json::value> ask(const std::string& socket_path, const boost::json::object& request,
+                               const std::function<void(std::string_view)>& on_progress, Millis silence);
+
+// Whether a firebossd answers on the socket (1 s at most).
+bool daemon_answers(const std::string& socket_path);
+
+}  // namespace fireboss::ctl
