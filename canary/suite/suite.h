@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -14,6 +15,9 @@ namespace fireboss::canary {
 
 enum class Api { kOpenAiChat };
 enum class Reasoning { kNone, kField, kInlineTags };
+// How a cold variant keeps cached prefixes from serving it. The nonce in front of the system prompt works
+// everywhere; some engines refuse an unknown field such as cache_salt with 400.
+enum class ColdBy { kNonceFirst, kCacheSalt, kBoth };
 
 // What a reply is compared with, by type.
 enum class TaskType { kExactReply, kIntSequence, kJson, kToolCall, kCode };
@@ -37,6 +41,7 @@ struct Suite {
   std::string system_prompt;       // the operator's real one
   std::string tools;               // JSON array text, "" = none
   Reasoning reasoning = Reasoning::kNone;
+  ColdBy cold_by = ColdBy::kNonceFirst;
   std::int64_t max_tokens = 64;
   std::vector<Variant> variants;
   std::vector<std::string> special_tokens;  // beyond the built-in list: a leak when in a reply

@@ -1,0 +1,87 @@
+#pragma once
+// The asynchronous HTTP client of the canary: plain HTTP/1.1, bounded in size and time, and it never judges.
+// No redirect is followed and no content encoding accepted. Every function can be cancelled by the
+// awaiting coroutine's cancellation slot; it then returns with Fault::kCanceled.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "canary/grade/response.h"
+
+namespace fireboss::canary {
+
+struct Endpoint {
+  std::string host;  // an address, or a name to resolve
+  std::uint16_t port = 0;
+};
+
+struct Deadlines {
+  Millis connect{5'000};      // resolve and connect
+  Millis first_byte{60'000};  // request sent -> first byte of the answer
+  Millis between{30'000};     // from byte to byte
+  Millis total{120'000};      // the whole call, however busily it trickles
+};
+
+struct Limits {
+  std::uint32_t header_bytes = 64 * 1024;
+  std::uint64_t body_bytes = 4 * 1024 * 1024;
+};
+
+// Who answers on the other end? Called after connecting and before the first byte is sent on a connection.
+// An error means "not the engine": nothing is sent, and the calls end with Fault::kPortInUse. Runs on the
+// event loop: must be short.
+using ListenerCheck = std::function<Result<void>(const boost::asio::ip::tcp::endpoint& remote)>;
+
+struct Request {
+  Endpoint endpoint;
+  std::string target;  // "/v1/chat/completions"
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string api_key;  // "" = none; sent as a bearer token, in no message or log
+  struct Call {
+    std::string body;
+    bool stream = false;
+  };
+  std::vector<Call> calls;  // one after another, on one connection if the server keeps it
+  Deadlines deadlines;
+  Limits limits;
+  ListenerCheck check;  // empty: any listener will do
+};
+
+struct CallResult {
+  Response response;
+  std::uint64_t bytes_sent = 0, bytes_received = 0;  // bodies
+  bool reused_connection = false;
+};
+
+struct RunResult {
+  std::vector<CallResult> calls;  // as many as were asked for
+};
+
+[[nodiscard]] boost::asio::awaitable<RunResult> run(Request request);
+
+// One GET; the body of a 200. Any other status, and any fault, is an error that names it.
+struct Get {
+  Endpoint endpoint;
+  std::string target;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string api_key;
+  Deadlines deadlines;
+  Limits limits;
+  ListenerCheck check;
+  // What the answer is expected to need: read in few calls instead of many (a metrics page is 130 KB).
+  std::size_t reserve_bytes = 256 * 1024;
+};
+[[nodiscard]] boost::asio::awaitable<Result<std::string>> http_get(Get get);
+
+// GET base_path/models: its text, for parse_models().
+[[nodiscard]] boost::asio::awaitable<Result<std::string>> fetch_models(Get get, std::string base_path);
+
+}  // namespace fireboss::canary
