@@ -54,16 +54,26 @@ struct RawReply {
   std::string body;  // bounded by the caller
 };
 
+// Added to the roll-up of the event's UTC day, from which long histories are read: "calls.ok", "runs.pass".
+// The store itself counts "decision.KIND" and "alert.SEVERITY".
+struct DayCount {
+  std::string what;
+  std::int64_t add = 1;
+};
+
 // Everything one event brings about, in ONE transaction.
 struct Record {
   EventRow event;
-  std::vector<DecisionRow> decisions;      // evidence and event ids of 0 mean "this event"
-  std::optional<ActionRow> open_action;    // begins with this event
+  std::vector<DecisionRow> decisions;  // evidence and event ids of 0 mean "this event"
+  // Begins with this event. decision 0: the restart or recycle among `decisions`, else the last of them.
+  std::optional<ActionRow> open_action;
   std::optional<ActionRow> update_action;  // id given: step, state, steps, ended
   std::vector<AlertRow> raise;             // key not open yet
   std::vector<std::string> resolve;        // keys
   std::vector<RawReply> raw_replies;
-  std::string state;  // canonical JSON of the policy state after it: the materialised view
+  std::vector<DayCount> counts;
+  // Canonical JSON of the policy state after it: the materialised view. "": stays as it is.
+  std::string state;
 };
 struct Recorded {
   std::int64_t event = 0;
