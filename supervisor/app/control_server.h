@@ -1,7 +1,7 @@
 #pragma once
-// The control socket: a Unix stream socket, one JSON object a line. A request {"verb": ..., ...} is answered by any
-// number of {"progress": TEXT} lines and one {"result": ...} or {"error": {"code", "message"}} line. Who may change
-// things is decided by the kernel's peer credentials, never by what the request says.
+// The control socket: a Unix stream socket, one JSON object a line. A request {"verb": ..., ...} is answered
+// by any number of {"progress": TEXT} lines and one {"result": ...} or {"error": {"code", "message"}} line.
+// Who may change things is decided by the kernel's peer credentials, never by what the request says.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,7 +40,8 @@ class ControlServer {
                 std::vector<std::uint32_t> allowed_uids);
   ~ControlServer();
 
-  // Binds the socket at `path` with mode 0660. A stale file of a dead predecessor is replaced; a live one is kBusy.
+  // Binds the socket at `path` with mode 0660. A stale file of a dead predecessor is replaced; a live one is
+  // kBusy.
   Result<void> listen(const std::string& path);
   // No new connections; requests in progress go on until their owner ends the loop. Removes the socket file.
   void close();

@@ -21,6 +21,8 @@ class Sockets {
   virtual ~Sockets() = default;
   // Every TCP socket that listens on `port`, v4 and v6.
   virtual Result<std::vector<Listener>> listeners(std::uint16_t port) = 0;
+  // Whether the listener's cgroup is `control_group` ("/system.slice/vllm.service") or below it.
+  virtual Result<bool> belongs(const Listener& listener, const std::string& control_group) = 0;
   // Sum of bytes acked over all established connections whose local port is `port`, and how many there are.
   struct Traffic {
     std::uint64_t connections = 0, bytes_sent = 0;

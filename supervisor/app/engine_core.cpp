@@ -1,0 +1,280 @@
+#include "supervisor/app/engine_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "canary/grade/grade.h"
+#include "supervisor/policy/codec.h"
+
+namespace fireboss::app {
+namespace json = boost::json;
+namespace {
+
+std::string_view state_word(policy::OperationEnd end) {
+  switch (end) {
+    case policy::OperationEnd::kClean:
+      return "clean";
+    case policy::OperationEnd::kNotHelped:
+      return "not_helped";
+    case policy::OperationEnd::kFailed:
+      return "failed";
+    case policy::OperationEnd::kAbandoned:
+      return "abandoned";
+  }
+  return "failed";
+}
+
+std::string_view severity_word(policy::Severity severity) {
+  switch (severity) {
+    case policy::Severity::kInfo:
+      return "info";
+    case policy::Severity::kWarning:
+      return "warning";
+    case policy::Severity::kCritical:
+      return "critical";
+  }
+  return "critical";
+}
+
+// [{"detail", "ms", "result", "step"}...]: ms since the operation began at which the step ended.
+void append_step(std::string& steps, policy::Step step, Millis since_begun, std::string_view result,
+                 std::string_view detail) {
+  boost::system::error_code error;
+  auto parsed = json::parse(steps.empty() ? "[]" : steps, error);
+  auto array = !error && parsed.is_array() ? parsed.get_array() : json::array();
+  json::object entry;
+  if (!detail.empty())
+    entry["detail"] = detail;
+  entry["ms"] = since_begun.count();
+  entry["result"] = result;
+  entry["step"] = policy::to_string(step);
+  array.push_back(std::move(entry));
+  steps = json::serialize(array);
+}
+
+policy::OwnFaultKind fault_of(const Error& error) {
+  return error.code == ErrorCode::kBusy ? policy::OwnFaultKind::kDatabaseLocked
+                                        : policy::OwnFaultKind::kDiskFull;
+}
+
+bool same_operation(const std::optional<policy::Operation>& a, const std::optional<policy::Operation>& b) {
+  return a.has_value() == b.has_value() &&
+         (!a || (a->begun == b->begun && a->action == b->action && a->life == b->life));
+}
+
+}  // namespace
+
+EngineCore::EngineCore(const config::Engine& engine, ports::Clock& clock, ports::Store& store,
+                       std::function<void(const policy::Decision&)> on_decision)
+    : engine_(engine), clock_(clock), store_(store), on_decision_(std::move(on_decision)) {}
+
+Result<void> EngineCore::restore() {
+  if (auto kept = store_.put_policy(engine_.policy_hash, policy::canonical_text(engine_.policy)); !kept)
+    return kept;
+  const auto stored = store_.state(engine_.name);
+  if (!stored)
+    return fail(stored.error());
+  if (*stored) {
+    auto state = policy::decode_state(**stored);
+    if (!state)
+      return fail(state.error().in("stored state of engine '" + engine_.name + "'"));
+    state_ = std::move(*state);
+  }
+  auto action = store_.open_action(engine_.name);
+  if (!action)
+    return fail(action.error());
+  action_ = std::move(*action);
+  return {};
+}
+
+std::optional<policy::PendingAction> EngineCore::pending() const {
+  if (!state_.operation)
+    return std::nullopt;
+  return policy::PendingAction{state_.operation->action, state_.operation->life, state_.operation->step};
+}
+
+void EngineCore::feed(policy::EventBody body, std::vector<ports::RawReply> raw_replies,
+                      std::vector<ports::DayCount> counts) {
+  const auto now = std::max(clock_.mono(), state_.now);
+  run_due_timers();
+  step(now, body, std::move(raw_replies), std::move(counts));
+}
+
+void EngineCore::run_due_timers() {
+  const auto now = clock_.mono();
+  // A timer that does not move on would hang the loop; the policy promises that it does.
+  for (int i = 0; i < 1000; ++i) {
+    const auto timer = policy::next_timer(engine_.policy, state_);
+    if (!timer || timer->at > now)
+      return;
+    step(std::max(timer->at, state_.now), policy::TimerDue{timer->name}, {}, {});
+  }
+}
+
+std::optional<MonoTime> EngineCore::next_timer() const {
+  const auto timer = policy::next_timer(engine_.policy, state_);
+  return timer ? std::optional(timer->at) : std::nullopt;
+}
+
+std::optional<policy::StepDue> EngineCore::operation() const {
+  return policy::operation_step(engine_.policy, state_);
+}
+
+std::optional<policy::CanaryDue> EngineCore::canary() const {
+  return policy::canary_due(engine_.policy, state_, std::max(clock_.mono(), state_.now));
+}
+
+void EngineCore::step(MonoTime at, const policy::EventBody& body, std::vector<ports::RawReply> raw_replies,
+                      std::vector<ports::DayCount> counts) {
+  const policy::Event event{at, body};
+  const auto with_extras = [&](ports::Record record) {
+    record.raw_replies = std::move(raw_replies);
+    record.counts = std::move(counts);
+    return record;
+  };
+  const auto action_before = action_;
+  auto stepped = policy::step(engine_.policy, state_, event);
+  auto record = make_record(state_, event, stepped);
+  if (!waiting_.empty()) {
+    waiting_.push_back(with_extras(std::move(record)));
+    take(stepped);
+    return;
+  }
+  record = with_extras(std::move(record));
+  const auto recorded = store_.record(record);
+  if (recorded) {
+    last_event_ = recorded->event;
+    if (recorded->action && action_ && action_->id == 0)
+      action_->id = *recorded->action;
+    take(stepped);
+    return;
+  }
+  // What cannot be recorded is not begun: the event is decided again with the trouble known, and both wait.
+  store_trouble_ = recorded.error().message;
+  fault_ = fault_of(recorded.error());
+  action_ = action_before;
+  const policy::Event fault{at, policy::OwnFault{fault_, false}};
+  auto refused = policy::step(engine_.policy, state_, fault);
+  waiting_.push_back(make_record(state_, fault, refused));
+  take(refused);
+  stepped = policy::step(engine_.policy, state_, event);
+  auto again = make_record(state_, event, stepped);
+  again.raw_replies = std::move(record.raw_replies);
+  again.counts = std::move(record.counts);
+  waiting_.push_back(std::move(again));
+  take(stepped);
+}
+
+bool EngineCore::retry_records() {
+  while (!waiting_.empty()) {
+    const auto recorded = store_.record(waiting_.front());
+    if (!recorded) {
+      store_trouble_ = recorded.error().message;
+      return false;
+    }
+    last_event_ = recorded->event;
+    if (recorded->action && action_ && action_->id == 0)
+      action_->id = *recorded->action;
+    waiting_.pop_front();
+  }
+  if (!store_trouble_.empty()) {
+    store_trouble_.clear();
+    feed(policy::OwnFault{fault_, true});
+  }
+  return waiting_.empty();
+}
+
+void EngineCore::take(const policy::Stepped& stepped) {
+  state_ = stepped.state;
+  for (const auto& decision : stepped.decisions)
+    on_decision_(decision);
+}
+
+ports::Record EngineCore::make_record(const policy::State& before, const policy::Event& event,
+                                      const policy::Stepped& stepped) {
+  const auto& after = stepped.state;
+  const auto wall = clock_.wall();
+  const auto encoded = policy::encode(event.body);
+
+  ports::Record record;
+  record.event = {.id = 0,
+                  .engine = engine_.name,
+                  .mono = event.at,
+                  .boot = clock_.boot_id(),
+                  .wall = wall,
+                  .kind = encoded.kind,
+                  .version = encoded.version,
+                  .payload = encoded.payload};
+  record.state = policy::encode(after);
+
+  for (const auto& decision : stepped.decisions) {
+    ports::DecisionRow row;
+    row.engine = engine_.name;
+    row.first_mono = row.last_mono = event.at;
+    row.first_wall = row.last_wall = wall;
+    row.kind = policy::to_string(decision.kind);
+    row.reason = decision.reason;
+    row.payload = policy::encode(decision);
+    row.policy_hash = engine_.policy_hash;
+    row.decider_version = policy::decider_version();
+    row.grader_version = canary::grader_version();
+    row.evidence = {0};
+    record.decisions.push_back(std::move(row));
+    if (decision.kind == policy::DecisionKind::kAlert)
+      record.raise.push_back({.id = 0,
+                              .engine = engine_.name,
+                              .key = decision.alert_key,
+                              .severity = std::string(severity_word(decision.severity)),
+                              .text = decision.reason,
+                              .raised = wall,
+                              .resolved = {},
+                              .event = 0});
+  }
+  for (const auto& [key, since] : before.open_alerts)
+    if (!after.open_alerts.contains(key))
+      record.resolve.push_back(key);
+
+  const bool closed = action_ && before.operation && !same_operation(before.operation, after.operation);
+  const bool moved = action_ && !closed && before.operation && after.operation &&
+                     before.operation->step != after.operation->step;
+  if (closed || moved) {
+    const auto* outcome = std::get_if<policy::ActionOutcome>(&event.body);
+    append_step(action_->steps, before.operation->step, event.at - before.operation->begun,
+                outcome != nullptr ? policy::to_string(outcome->result)
+                : closed           ? "ended"
+                                   : "done",
+                outcome != nullptr ? std::string_view(outcome->detail) : std::string_view());
+    if (closed) {
+      action_->state = after.last_operation ? state_word(after.last_operation->end) : "abandoned";
+      action_->ended = wall;
+      if (after.last_operation && !after.last_operation->operation.detail.empty())
+        append_step(action_->steps, before.operation->step, event.at - before.operation->begun,
+                    action_->state, after.last_operation->operation.detail);
+    } else {
+      action_->step = policy::to_string(after.operation->step);
+    }
+    record.update_action = action_;
+    if (closed)
+      action_.reset();
+  }
+  if (after.operation && !same_operation(before.operation, after.operation)) {
+    action_ = ports::ActionRow{.id = 0,
+                               .engine = engine_.name,
+                               .kind = std::string(policy::to_string(after.operation->action)),
+                               .life = after.operation->life,
+                               .decision = 0,
+                               .step = std::string(policy::to_string(after.operation->step)),
+                               .state = "open",
+                               .begun = wall,
+                               .ended = {},
+                               .steps = "[]"};
+    record.open_action = action_;
+  }
+  return record;
+}
+
+}  // namespace fireboss::app
