@@ -40,6 +40,9 @@ struct Config {
   std::string control_socket = "/run/fireboss/control.sock";
   std::vector<std::string> control_users;  // besides root and the daemon's own user: who may change things
   std::string bus_address;                 // "" = system bus
+  // Outside the database's folder: tells a database that was restored from a backup or another machine.
+  std::string generation_file = "/var/cache/fireboss/generation";
+  std::string lock_directory = "/run/fireboss";  // a lock per unit against a second firebossd
   std::string log_level = "info";
   std::uint64_t raw_reply_bytes = 65536;  // kept of one failed reply at most
   std::vector<Engine> engines;

@@ -1,0 +1,315 @@
+#include "supervisor/config/build.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+#include "base/hash.h"
+#include "supervisor/config/load_suite.h"
+#include "supervisor/policy/keys.h"
+
+namespace fireboss::config {
+namespace {
+
+constexpr std::uint64_t kLeastRawReply = 1 << 10, kMostRawReply = 1 << 20;
+constexpr std::size_t kMaxSocketPath = 107;  // sun_path less its closing zero
+
+// Index of the word that the key has; `fallback` without the key, or when it is none of them (told).
+int word(const RawSection& section, std::string_view key, std::span<const std::string_view> words,
+         int fallback, Findings& findings) {
+  const auto* text = section.text(key);
+  if (text == nullptr)
+    return fallback;
+  const auto found = std::find(words.begin(), words.end(), *text);
+  if (found == words.end()) {
+    findings.error(section.where(key),
+                   "'" + std::string(key) + "' must be one of " + quoted(words) + ", not \"" + *text + "\"");
+    return fallback;
+  }
+  return static_cast<int>(found - words.begin());
+}
+
+bool no_control_bytes(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+  });
+}
+
+void absolute_path(const RawSection& section, std::string_view key, std::string& into, Findings& findings) {
+  const auto* text = section.text(key);
+  if (text == nullptr)
+    return;
+  if (text->empty() || text->front() != '/' || !no_control_bytes(*text) || text->back() == '/')
+    findings.error(
+        section.where(key),
+        "'" + std::string(key) + "' must be an absolute path of a file, such as /var/lib/fireboss/x");
+  into = *text;
+}
+
+// What is wrong with a unit name, "" if nothing. Systemd's own rules, services only.
+std::string unit_problem(std::string_view unit) {
+  constexpr std::string_view kSuffix = ".service";
+  if (unit.empty())
+    return "is empty: name the engine's systemd unit, such as vllm.service";
+  if (!unit.ends_with(kSuffix) || unit.size() == kSuffix.size())
+    return "must end in .service, such as vllm.service";
+  if (unit.size() > 255)
+    return "is longer than 255 bytes";
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view(":-_.\\@").find(c) != std::string_view::npos;
+  };
+  if (!std::all_of(unit.begin(), unit.end(), allowed))
+    return "has characters that no unit name has (letters, digits, : - _ . \\ @ are allowed)";
+  if (unit.find("@.service") != std::string_view::npos)
+    return "is a template: name one instance of it, such as vllm@0.service";
+  return "";
+}
+
+bool valid_host(std::string_view host) {
+  return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == ':' || c == '_';
+  });
+}
+
+class EngineBuilder {
+ public:
+  EngineBuilder(RawEngine& raw, Findings& findings) : raw_(raw), section_(raw.section), findings_(findings) {}
+
+  Engine build() {
+    engine_.name = raw_.name;
+    read_unit();
+    read_address();
+    read_scope();
+    engine_.listener = static_cast<ListenerCheck>(word(section_, "listener", listener_words(), 0, findings_));
+    engine_.adapter = static_cast<Adapter>(word(section_, "adapter", adapter_words(), 0, findings_));
+    if (const auto* path = section_.text("metrics_path")) {
+      if (!path->starts_with('/') || !no_control_bytes(*path) || path->find(' ') != std::string::npos)
+        error("metrics_path", "must begin with '/' and hold no blanks, such as /metrics");
+      engine_.metrics_path = *path;
+    }
+    if (const auto* roles = section_.list("required_processes")) {
+      if (std::any_of(roles->begin(), roles->end(), [](const auto& role) { return role.empty(); }))
+        error("required_processes", "has an empty text, which every process contains");
+      engine_.required_processes = *roles;
+    }
+    if (const auto* file = section_.text("suite"))
+      engine_.suite_file = *file;
+    read_policy();
+    read_suite();
+    engine_.policy_hash = sha256_hex(policy::canonical_text(engine_.policy));
+    return std::move(engine_);
+  }
+
+ private:
+  void error(std::string_view key, const std::string& message) {
+    findings_.error(section_.where(key), "'" + std::string(key) + "' " + message);
+  }
+
+  void read_unit() {
+    const auto* unit = section_.text("unit");
+    if (unit == nullptr) {
+      if (section_.find("unit") == nullptr)
+        findings_.error(section_.place, "engine '" + raw_.name +
+                                            "' has no 'unit': name its systemd unit, such as "
+                                            "unit = \"vllm.service\"");
+      return;
+    }
+    if (const auto problem = unit_problem(*unit); !problem.empty())
+      error("unit", problem);
+    engine_.unit = *unit;
+  }
+
+  void read_address() {
+    const auto* url = section_.text("url");
+    if (url != nullptr) {
+      if (section_.find("port") != nullptr || section_.find("host") != nullptr)
+        error("url", "is set beside host or port: keep one of both");
+      read_url(*url);
+      return;
+    }
+    if (const auto* host = section_.text("host")) {
+      if (!valid_host(*host))
+        error("host", "must be a host name or an IP address without port, such as 127.0.0.1 or ::1");
+      engine_.host = *host;
+    }
+    const auto* port = section_.integer("port");
+    if (port == nullptr) {
+      findings_.error(section_.place, "engine '" + raw_.name +
+                                          "' has no 'port': say where its API listens, such "
+                                          "as port = 8000");
+      return;
+    }
+    if (*port < 1 || *port > 65535)
+      error("port", "= " + std::to_string(*port) + " is out of range: 1 to 65535 is allowed");
+    else
+      engine_.port = static_cast<std::uint16_t>(*port);
+  }
+
+  void read_url(const std::string& text) {
+    const auto parsed = boost::urls::parse_uri(text);
+    if (!parsed) {
+      error("url", "is not a URL: write http://HOST:PORT");
+      return;
+    }
+    const auto& url = *parsed;
+    if (url.scheme() != "http")
+      error("url", "must begin with http:// (TLS is not supported: ask the engine on the loopback)");
+    if (url.has_userinfo() || url.has_query() || url.has_fragment())
+      error("url", "must be only http://HOST:PORT");
+    if (!url.encoded_path().empty() && url.encoded_path() != "/")
+      error("url", "must not have a path: write it as suite.base_path");
+    const std::string host(url.host_address());
+    if (!valid_host(host))
+      error("url", "has no usable host");
+    engine_.host = host;
+    engine_.port = url.has_port() ? url.port_number() : std::uint16_t{80};
+    if (url.has_port() && engine_.port == 0)
+      error("url", "has a port out of range: 1 to 65535 is allowed");
+  }
+
+  void read_scope() {
+    engine_.scope = static_cast<Scope>(word(section_, "scope", scope_words(), 0, findings_));
+    const auto* runtime = section_.text("container.runtime");
+    const auto* cidfile = section_.text("container.cidfile");
+    if (engine_.scope == Scope::kUnit) {
+      for (const auto* key : {"container.runtime", "container.cidfile"})
+        if (section_.find(key) != nullptr && section_.find("scope") == nullptr)
+          error(key, "needs scope = \"container\"");
+        else if (section_.find(key) != nullptr)
+          error(key, "has no meaning with scope = \"unit\"");
+      return;
+    }
+    if (runtime == nullptr && section_.find("container.runtime") == nullptr)
+      error("scope", "= \"container\" needs container.runtime, one of " + quoted(runtime_words()));
+    if (cidfile == nullptr && section_.find("container.cidfile") == nullptr)
+      error("scope", "= \"container\" needs container.cidfile, the file given to `--cidfile`");
+    (void)word(section_, "container.runtime", runtime_words(), 0, findings_);
+    engine_.container_runtime = runtime == nullptr ? "" : *runtime;
+    absolute_path(section_, "container.cidfile", engine_.container_cidfile, findings_);
+  }
+
+  void read_policy() {
+    bool all_set = true;
+    for (const auto& key : policy::keys()) {
+      const auto* raw = section_.find(key.name);
+      if (raw == nullptr)
+        continue;
+      policy::KeyValue value;
+      if (const auto* text = std::get_if<std::string>(&raw->value))
+        value = *text;
+      else if (const auto* number = std::get_if<std::int64_t>(&raw->value))
+        value = *number;
+      else if (const auto* list = std::get_if<TextList>(&raw->value))
+        value = *list;
+      if (auto done = policy::set_key(engine_.policy, key, value); !done) {
+        error(key.name, done.error().message);
+        all_set = false;
+      }
+    }
+    if (all_set)
+      for (const auto& conflict : policy::conflicts(engine_.policy))
+        error(conflict.key, conflict.message);
+    if (engine_.policy.budget == 0 && engine_.policy.mode == policy::Mode::kEnforce)
+      findings_.warn(section_.where("restart.budget"), "'restart.budget' is 0: engine '" + raw_.name +
+                                                           "' is never restarted, only paged about");
+    if (engine_.policy.max_age && *engine_.policy.max_age < engine_.policy.useful_life)
+      findings_.warn(section_.where("recycle.max_age"),
+                     "'recycle.max_age' is shorter than restart.useful_life: no restart can be refunded");
+  }
+
+  void read_suite() {
+    auto suite = load_suite(raw_, findings_);
+    if (!suite)
+      return;
+    engine_.suite = std::move(*suite);
+    auto& chosen = engine_.policy.variants;
+    if (section_.find("canary.variants") == nullptr) {
+      chosen.clear();
+      for (const auto& variant : engine_.suite.variants)
+        chosen.push_back(variant.name);
+      return;
+    }
+    for (const auto& name : chosen) {
+      const auto& known = engine_.suite.variants;
+      if (std::none_of(known.begin(), known.end(), [&](const auto& variant) { return variant.name == name; }))
+        error("canary.variants", "names '" + name + "', which suite.variants does not have");
+    }
+  }
+
+  RawEngine& raw_;
+  RawSection& section_;
+  Findings& findings_;
+  Engine engine_;
+};
+
+void build_daemon(const RawSection& section, Config& config, Findings& findings) {
+  absolute_path(section, "database", config.database, findings);
+  absolute_path(section, "control_socket", config.control_socket, findings);
+  absolute_path(section, "generation_file", config.generation_file, findings);
+  absolute_path(section, "lock_directory", config.lock_directory, findings);
+  if (config.control_socket.size() > kMaxSocketPath)
+    findings.error(section.where("control_socket"), "'control_socket' is longer than " +
+                                                        std::to_string(kMaxSocketPath) +
+                                                        " bytes, the most that a socket's path can have");
+  if (const auto* users = section.list("control_users")) {
+    if (std::any_of(users->begin(), users->end(), [](const auto& user) { return user.empty(); }))
+      findings.error(section.where("control_users"), "'control_users' has an empty name");
+    config.control_users = *users;
+  }
+  if (const auto* address = section.text("bus_address")) {
+    if (address->find(':') == std::string::npos || !no_control_bytes(*address))
+      findings.error(section.where("bus_address"),
+                     "'bus_address' must be a D-Bus address, such as unix:path=/run/dbus/system_bus_socket");
+    config.bus_address = *address;
+  }
+  config.log_level =
+      log_level_words()[static_cast<std::size_t>(word(section, "log_level", log_level_words(), 2, findings))];
+  if (const auto* text = section.text("raw_reply_bytes")) {
+    const auto bytes = parse_size(*text);
+    if (!bytes)
+      findings.error(section.where("raw_reply_bytes"), "'raw_reply_bytes': " + bytes.error().message);
+    else if (*bytes < kLeastRawReply || *bytes > kMostRawReply)
+      findings.error(section.where("raw_reply_bytes"),
+                     "'raw_reply_bytes' = " + *text + " is out of range: " + format_size(kLeastRawReply) +
+                         " to " + format_size(kMostRawReply) + " is allowed");
+    else
+      config.raw_reply_bytes = *bytes;
+  }
+}
+
+// Two engines of one unit, or at one address, would blame each other.
+void check_duplicates(const RawConfig& raw, const std::vector<Engine>& engines, Findings& findings) {
+  const auto address = [](const Engine& engine) {
+    const auto& host = engine.host == "localhost" || engine.host == "::1" ? "127.0.0.1" : engine.host;
+    return std::string(host) + " port " + std::to_string(engine.port);
+  };
+  for (std::size_t i = 0; i < engines.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto& section = raw.engines[i].section;
+      const auto other = "engine '" + engines[j].name + "' has already";
+      if (!engines[i].unit.empty() && engines[i].unit == engines[j].unit)
+        findings.error(section.where("unit"), "'unit' " + engines[i].unit + ": " + other + " this unit");
+      if (engines[i].port != 0 && address(engines[i]) == address(engines[j]))
+        findings.error(section.where(section.find("url") != nullptr ? "url" : "port"),
+                       "'port': " + other + " " + address(engines[i]));
+    }
+  }
+}
+
+}  // namespace
+
+Config build(RawConfig raw, Findings& findings) {
+  Config config;
+  build_daemon(raw.daemon, config, findings);
+  for (auto& engine : raw.engines)
+    config.engines.push_back(EngineBuilder(engine, findings).build());
+  check_duplicates(raw, config.engines, findings);
+  return config;
+}
+
+}  // namespace fireboss::config

@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "supervisor/config/build.h"
+#include "supervisor/config/config.h"
+#include "supervisor/config/raw.h"
+#include "supervisor/config/read_file.h"
+
+namespace fireboss::config {
+namespace {
+
+constexpr std::size_t kMaxFiles = 256;
+
+// conf.d/*.toml beside the main file, sorted by name; none if there is no such folder.
+std::vector<std::string> drop_ins(const std::string& path, Findings& findings) {
+  const auto folder = std::filesystem::path(path).parent_path() / "conf.d";
+  std::vector<std::string> out;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(folder, error);
+  if (error == std::errc::no_such_file_or_directory)
+    return out;
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error))
+    if (const auto& file = entries->path();
+        file.extension() == ".toml" && !file.filename().string().starts_with('.'))
+      out.push_back(file.string());
+  if (error)
+    findings.error({folder.string()}, "cannot read the folder: " + error.message());
+  std::sort(out.begin(), out.end());
+  if (out.size() > kMaxFiles) {
+    findings.error({folder.string()}, "holds more than " + std::to_string(kMaxFiles) + " files");
+    out.resize(kMaxFiles);
+  }
+  return out;
+}
+
+}  // namespace
+
+Loaded load(const std::string& path) {
+  Findings findings;
+  RawConfig raw;
+  std::vector<std::string> files{path};
+  for (auto& file : drop_ins(path, findings))
+    files.push_back(std::move(file));
+  for (const auto& file : files) {
+    bool writable_by_others = false;
+    const auto text = read_file(file, &writable_by_others);
+    if (!text) {
+      findings.error({file}, text.error().message);
+      continue;
+    }
+    if (writable_by_others)
+      findings.warn({file}, "may be written by group or others; run `chmod go-w` on it");
+    parse_config(*text, file, raw, findings);
+  }
+  const bool none = raw.engines.empty() && findings.errors().empty();
+  auto config = build(std::move(raw), findings);
+  if (none)
+    findings.warn({path}, "no engine is configured: add an [engine.NAME] here or in conf.d/");
+  config.files = std::move(files);
+  Loaded loaded;
+  loaded.errors = findings.errors();
+  loaded.warnings = findings.warnings();
+  if (loaded.errors.empty())
+    loaded.config = std::move(config);
+  return loaded;
+}
+
+}  // namespace fireboss::config

@@ -1,0 +1,277 @@
+#include "supervisor/config/raw.h"
+
+#include <algorithm>
+
+#include <toml++/toml.h>
+
+#include "supervisor/policy/nearest.h"
+
+namespace fireboss::config {
+namespace {
+
+class Parser {
+ public:
+  Parser(std::string file, Findings& findings) : file_(std::move(file)), findings_(findings) {}
+
+  // nullopt after a syntax error, which has been told.
+  std::optional<toml::table> parse(std::string_view text) {
+    try {
+      return toml::parse(text, file_);
+    } catch (const toml::parse_error& error) {
+      std::string message(error.description());
+      for (auto& c : message)
+        if (static_cast<unsigned char>(c) < 0x20)
+          c = ' ';
+      findings_.error(at(error.source()), "not valid TOML: " + message);
+      return std::nullopt;
+    }
+  }
+
+  Place at(const toml::source_region& region) const {
+    return {file_, static_cast<std::uint32_t>(region.begin.line),
+            static_cast<std::uint32_t>(region.begin.column)};
+  }
+
+  // Everything in `table` under keys of `known`, with `prefix` in front, goes to `out`.
+  void read(const toml::table& table, const std::string& prefix, std::span<const KeyInfo> known,
+            RawSection& out) {
+    for (const auto& [key, node] : table) {
+      const auto name = prefix + std::string(key.str());
+      const auto place = at(key.source());
+      const auto* info = find(known, name);
+      const bool group = std::any_of(known.begin(), known.end(),
+                                     [&](const KeyInfo& k) { return k.name.starts_with(name + "."); });
+      if (node.is_table() && group)
+        read(*node.as_table(), name + ".", known, out);
+      else if (info != nullptr)
+        store(*info, node, place, out);
+      else if (group)
+        findings_.error(place,
+                        "'" + name + "' is a table, not a value: write its keys under a header of its own");
+      else
+        findings_.error(place, unknown(name, prefix, known));
+    }
+  }
+
+  std::string unknown(const std::string& name, const std::string& prefix,
+                      std::span<const KeyInfo> known) const {
+    // First among the keys of the same table, then a key of that very name in another one, then any.
+    const auto last = name.substr(prefix.size());
+    std::vector<std::string_view> siblings, all;
+    std::optional<std::string_view> elsewhere;
+    for (const auto& key : known) {
+      all.push_back(key.name);
+      if (key.name.starts_with(prefix))
+        siblings.push_back(std::string_view(key.name).substr(prefix.size()));
+      if (key.name.ends_with("." + last) && !elsewhere)
+        elsewhere = key.name;
+    }
+    auto near = policy::nearest(last, siblings);
+    if (!near)
+      near = elsewhere ? elsewhere : policy::nearest(name, all);
+    return "unknown key '" + last + "'" + (near ? " (did you mean '" + std::string(*near) + "'?)" : "");
+  }
+
+ private:
+  static const KeyInfo* find(std::span<const KeyInfo> known, std::string_view name) {
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const KeyInfo& k) { return k.name == name; });
+    return found == known.end() ? nullptr : &*found;
+  }
+
+  void store(const KeyInfo& info, const toml::node& node, const Place& key, RawSection& out) {
+    auto value = convert(info.type, node);
+    if (!value) {
+      findings_.error(at(node.source()),
+                      "'" + info.name + "' must be a " + std::string(to_string(info.type)) +
+                          (info.kind.empty() ? "" : " (" + info.kind + ")") + ", not " + type_name(node));
+      return;
+    }
+    const auto [position, added] =
+        out.values.try_emplace(info.name, RawValue{std::move(*value), at(node.source())});
+    if (!added)
+      findings_.error(key, "'" + info.name + "' was set before, in " + position->second.place.file +
+                               " line " + std::to_string(position->second.place.line));
+  }
+
+  static std::optional<decltype(RawValue::value)> convert(ValueType type, const toml::node& node) {
+    switch (type) {  // no default: a new type must be read here
+      case ValueType::kText:
+        if (const auto* text = node.as_string())
+          return text->get();
+        return std::nullopt;
+      case ValueType::kInteger:
+        if (const auto* number = node.as_integer())
+          return number->get();
+        return std::nullopt;
+      case ValueType::kTextList: {
+        const auto* array = node.as_array();
+        if (array == nullptr)
+          return std::nullopt;
+        TextList list;
+        for (const auto& item : *array) {
+          const auto* text = item.as_string();
+          if (text == nullptr)
+            return std::nullopt;
+          list.push_back(text->get());
+        }
+        return list;
+      }
+      case ValueType::kTextMap: {
+        const auto* table = node.as_table();
+        if (table == nullptr)
+          return std::nullopt;
+        TextMap map;
+        for (const auto& [key, item] : *table) {
+          const auto* text = item.as_string();
+          if (text == nullptr)
+            return std::nullopt;
+          map.emplace_back(std::string(key.str()), text->get());
+        }
+        return map;
+      }
+    }
+    return std::nullopt;
+  }
+
+  static std::string type_name(const toml::node& node) {
+    switch (node.type()) {
+      case toml::node_type::none:
+        return "nothing";
+      case toml::node_type::table:
+        return "a table";
+      case toml::node_type::array:
+        return "an array of other things";
+      case toml::node_type::string:
+        return "a text";
+      case toml::node_type::integer:
+        return "a whole number";
+      case toml::node_type::floating_point:
+        return "a fraction";
+      case toml::node_type::boolean:
+        return "true or false";
+      case toml::node_type::date:
+      case toml::node_type::time:
+      case toml::node_type::date_time:
+        return "a date or time";
+    }
+    return "something else";
+  }
+
+  std::string file_;
+  Findings& findings_;
+};
+
+bool valid_engine_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  return !name.empty() && name.size() <= 64 && name.front() != '.' && name.front() != '-' &&
+         std::all_of(name.begin(), name.end(), allowed);
+}
+
+void read_engines(Parser& parser, const toml::table& engines, RawConfig& raw, Findings& findings) {
+  for (const auto& [key, node] : engines) {
+    const std::string name(key.str());
+    const auto place = parser.at(key.source());
+    const auto* table = node.as_table();
+    if (table == nullptr) {
+      findings.error(place, "'engine." + name + "' must be a table: write [engine.NAME] and its keys below");
+      continue;
+    }
+    if (!valid_engine_name(name)) {
+      findings.error(place,
+                     "an engine's name has 1 to 64 letters, digits, '_', '-' or '.', and begins with a "
+                     "letter, a digit or '_'");
+      continue;
+    }
+    const auto before = std::find_if(raw.engines.begin(), raw.engines.end(),
+                                     [&](const RawEngine& engine) { return engine.name == name; });
+    if (before != raw.engines.end()) {
+      findings.error(place, "engine '" + name + "' is defined before, in " + before->section.place.file +
+                                " line " + std::to_string(before->section.place.line));
+      continue;
+    }
+    RawEngine engine{name, {place, {}}};
+    parser.read(*table, "", engine_keys(), engine.section);
+    raw.engines.push_back(std::move(engine));
+  }
+}
+
+}  // namespace
+
+std::string Diagnostic::text() const {
+  if (line == 0)
+    return file + ": " + message;
+  return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + message;
+}
+
+void Findings::add(std::vector<Diagnostic>& list, const Place& place, std::string message) {
+  list.push_back({place.file, place.line, place.column, std::move(message)});
+}
+
+const RawValue* RawSection::find(std::string_view key) const {
+  const auto found = values.find(key);
+  return found == values.end() ? nullptr : &found->second;
+}
+const std::string* RawSection::text(std::string_view key) const {
+  const auto* value = find(key);
+  return value == nullptr ? nullptr : std::get_if<std::string>(&value->value);
+}
+const std::int64_t* RawSection::integer(std::string_view key) const {
+  const auto* value = find(key);
+  return value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->value);
+}
+const TextList* RawSection::list(std::string_view key) const {
+  const auto* value = find(key);
+  return value == nullptr ? nullptr : std::get_if<TextList>(&value->value);
+}
+const TextMap* RawSection::map(std::string_view key) const {
+  const auto* value = find(key);
+  return value == nullptr ? nullptr : std::get_if<TextMap>(&value->value);
+}
+const Place& RawSection::where(std::string_view key) const {
+  const auto* value = find(key);
+  return value == nullptr ? place : value->place;
+}
+
+void parse_config(std::string_view text, const std::string& file, RawConfig& raw, Findings& findings) {
+  Parser parser(file, findings);
+  const auto table = parser.parse(text);
+  if (!table)
+    return;
+  static constexpr std::string_view kSections[] = {"daemon", "engine"};
+  for (const auto& [key, node] : *table) {
+    const auto place = parser.at(key.source());
+    const auto* section = node.as_table();
+    if (key.str() == "daemon" && section != nullptr) {
+      if (raw.daemon.place.file.empty())
+        raw.daemon.place = place;
+      parser.read(*section, "", daemon_keys(), raw.daemon);
+    } else if (key.str() == "engine" && section != nullptr) {
+      read_engines(parser, *section, raw, findings);
+    } else if (key.str() == "daemon" || key.str() == "engine") {
+      findings.error(place, "'" + std::string(key.str()) + "' must be a table");
+    } else {
+      const auto near = policy::nearest(key.str(), kSections);
+      findings.error(place, "unknown section '" + std::string(key.str()) + "'" +
+                                (near ? " (did you mean '" + std::string(*near) + "'?)"
+                                      : "; there are [daemon] and [engine.NAME]"));
+    }
+  }
+}
+
+void parse_suite(std::string_view text, const std::string& file, RawSection& section, Findings& findings) {
+  Parser parser(file, findings);
+  const auto table = parser.parse(text);
+  if (!table)
+    return;
+  std::vector<KeyInfo> known;
+  for (const auto& key : engine_keys())
+    if (key.name.starts_with("suite."))
+      known.push_back(key);
+  parser.read(*table, "suite.", known, section);
+}
+
+}  // namespace fireboss::config
