@@ -67,7 +67,7 @@ struct Record {
   std::vector<DecisionRow> decisions;  // evidence and event ids of 0 mean "this event"
   // Begins with this event. decision 0: the restart or recycle among `decisions`, else the last of them.
   std::optional<ActionRow> open_action;
-  std::optional<ActionRow> update_action;  // id given: step, state, steps, ended
+  std::optional<ActionRow> update_action;  // step, state, steps, ended of it; id 0: the open one
   std::vector<AlertRow> raise;             // key not open yet
   std::vector<std::string> resolve;        // keys
   std::vector<RawReply> raw_replies;

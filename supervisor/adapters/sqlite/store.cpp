@@ -89,7 +89,8 @@ Result<std::unique_ptr<SqliteStore::Statements>> SqliteStore::Statements::prepar
            "INSERT INTO action (engine, kind, life, decision, step, state, begun, ended, steps) "
            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"},
       Line{&s.update_action,
-           "UPDATE action SET step = ?3, state = ?4, ended = ?5, steps = ?6 WHERE id = ?1 AND engine = ?2"},
+           "UPDATE action SET step = ?3, state = ?4, ended = ?5, steps = ?6 WHERE engine = ?2 AND "
+           "id = iif(?1 <> 0, ?1, (SELECT id FROM action WHERE engine = ?2 AND state = 'open'))"},
       Line{&s.open_action,
            std::string(kSelectAction) +
                "WHERE a.engine = (SELECT id FROM engine WHERE name = ?) AND a.state = 'open'"},
