@@ -9,36 +9,11 @@
 
 #include "canary/grade/grade.h"
 #include "supervisor/policy/codec.h"
+#include "supervisor/policy/names.h"
 
 namespace fireboss::app {
 namespace json = boost::json;
 namespace {
-
-std::string_view state_word(policy::OperationEnd end) {
-  switch (end) {
-    case policy::OperationEnd::kClean:
-      return "clean";
-    case policy::OperationEnd::kNotHelped:
-      return "not_helped";
-    case policy::OperationEnd::kFailed:
-      return "failed";
-    case policy::OperationEnd::kAbandoned:
-      return "abandoned";
-  }
-  return "failed";
-}
-
-std::string_view severity_word(policy::Severity severity) {
-  switch (severity) {
-    case policy::Severity::kInfo:
-      return "info";
-    case policy::Severity::kWarning:
-      return "warning";
-    case policy::Severity::kCritical:
-      return "critical";
-  }
-  return "critical";
-}
 
 // [{"detail", "ms", "result", "step"}...]: ms since the operation began at which the step ended.
 void append_step(std::string& steps, policy::Step step, Millis since_begun, std::string_view result,
@@ -228,7 +203,7 @@ ports::Record EngineCore::make_record(const policy::State& before, const policy:
       record.raise.push_back({.id = 0,
                               .engine = engine_.name,
                               .key = decision.alert_key,
-                              .severity = std::string(severity_word(decision.severity)),
+                              .severity = std::string(policy::to_string(decision.severity)),
                               .text = decision.reason,
                               .raised = wall,
                               .resolved = {},
@@ -249,7 +224,7 @@ ports::Record EngineCore::make_record(const policy::State& before, const policy:
                                    : "done",
                 outcome != nullptr ? std::string_view(outcome->detail) : std::string_view());
     if (closed) {
-      action_->state = after.last_operation ? state_word(after.last_operation->end) : "abandoned";
+      action_->state = after.last_operation ? policy::to_string(after.last_operation->end) : "abandoned";
       action_->ended = wall;
       if (after.last_operation && !after.last_operation->operation.detail.empty())
         append_step(action_->steps, before.operation->step, event.at - before.operation->begun,

@@ -1,0 +1,319 @@
+#include "supervisor/app/engine_supervisor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <spdlog/spdlog.h>
+
+#include "probes/metrics/parse.h"
+#include "supervisor/app/fingerprint.h"
+#include "supervisor/policy/names.h"
+
+namespace fireboss::app {
+namespace asio = boost::asio;
+namespace {
+
+constexpr Millis kPollEvery{15'000};
+constexpr Millis kAnswerRetry{1'000};
+constexpr Millis kModelsPatience{60'000};
+constexpr Millis kLongestSleep{5'000};  // the loop shows progress at least that often
+constexpr Millis kSuspendNoticed{2'000};
+constexpr Millis kRecordRetryFirst{500}, kRecordRetryMost{30'000};
+constexpr std::size_t kDecisionsKept = 64;
+constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
+
+asio::awaitable<void> pause(Millis length) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  timer.expires_after(length);
+  co_await timer.async_wait(kTuple);
+}
+
+}  // namespace
+
+EngineSupervisor::EngineSupervisor(asio::any_io_executor executor, const config::Engine& engine,
+                                   std::uint64_t raw_reply_bytes, Ports ports)
+    : executor_(executor),
+      engine_(engine),
+      ports_(ports),
+      core_(engine, ports.clock, ports.store, [this](const policy::Decision& decision) { tell(decision); }),
+      session_(engine, raw_reply_bytes, ports.clock, ports.sockets),
+      tracker_(engine.unit),
+      edges_(engine.policy.quiet_for),
+      wake_(executor) {}
+
+Result<void> EngineSupervisor::restore() {
+  return core_.restore();
+}
+
+void EngineSupervisor::spawn(asio::awaitable<void> work) {
+  asio::co_spawn(executor_, std::move(work), [self = shared_from_this()](const std::exception_ptr& trouble) {
+    if (!trouble || self->stopping_)
+      return;
+    // A coroutine of ours threw: a bug. Dying loudly lets systemd start us again from the record.
+    std::rethrow_exception(trouble);
+  });
+}
+
+void EngineSupervisor::start() {
+  spawn(main_loop());
+  spawn(poll_counters());
+}
+
+void EngineSupervisor::stop() {
+  stopping_ = true;
+  ports_.units.unwatch(engine_.unit);
+  ports_.journal.unfollow(engine_.unit);
+  wake_.cancel();
+}
+
+asio::awaitable<void> EngineSupervisor::main_loop() {
+  const auto self = shared_from_this();
+  last_progress_ = ports_.clock.mono();
+  suspended_so_far_ = ports_.clock.boot() - ports_.clock.mono();
+  ports_.units.watch(engine_.unit, [self](const ports::UnitNews& news) { self->on_news(news); });
+  while (!stopping_) {
+    const auto now = ports_.clock.mono();
+    last_progress_ = now;
+    notice_suspend();
+    if (!core_.recording() && now >= record_retry_) {
+      if (core_.retry_records()) {
+        spdlog::info("{}: the record is being written again", engine_.name);
+        record_backoff_ = Millis{0};
+      } else {
+        record_backoff_ = std::clamp(record_backoff_ * 2, kRecordRetryFirst, kRecordRetryMost);
+        record_retry_ = now + record_backoff_;
+        spdlog::error("{}: cannot record: {}; trying again in {}", engine_.name, core_.store_trouble(),
+                      humane_duration(record_backoff_));
+      }
+    }
+    if (started_) {
+      core_.run_due_timers();
+      if (const auto settle = tracker_.settle_at(); settle && *settle <= now)
+        take_events(tracker_.on_settle(now));
+    }
+    pump();
+    auto until = now + kLongestSleep;
+    if (const auto timer = core_.next_timer(); started_ && timer)
+      until = std::min(until, *timer);
+    if (const auto settle = tracker_.settle_at())
+      until = std::min(until, *settle);
+    if (!core_.recording())
+      until = std::min(until, record_retry_);
+    wake_.expires_after(std::max(until - now, Millis{1}));
+    co_await wake_.async_wait(kTuple);
+  }
+}
+
+void EngineSupervisor::notice_suspend() {
+  const auto offset = ports_.clock.boot() - ports_.clock.mono();
+  const auto slept = offset - suspended_so_far_.value_or(offset);
+  suspended_so_far_ = offset;
+  if (started_ && slept >= kSuspendNoticed)
+    feed(policy::Suspended{slept});
+}
+
+void EngineSupervisor::on_news(const ports::UnitNews& news) {
+  if (stopping_)
+    return;
+  if (const auto* snapshot = std::get_if<ports::UnitSnapshot>(&news)) {
+    take_snapshot(*snapshot);
+  } else if (const auto* job = std::get_if<ports::JobSeen>(&news)) {
+    take_events(tracker_.on_job(*job, ports_.clock.mono()));
+  } else if (std::holds_alternative<ports::BusLost>(news)) {
+    spdlog::error("{}: the bus is gone; nothing is begun until it is back", engine_.name);
+    if (started_)
+      feed(policy::OwnFault{policy::OwnFaultKind::kBusLost, false});
+  } else {
+    spdlog::info("{}: the bus is back", engine_.name);
+    if (started_)
+      feed(policy::OwnFault{policy::OwnFaultKind::kBusLost, true});
+  }
+  wake_.cancel();
+}
+
+void EngineSupervisor::take_snapshot(const ports::UnitSnapshot& snapshot) {
+  const auto former_life = tracker_.life();
+  const auto now = ports_.clock.mono();
+  snapshot_ = snapshot;
+  session_.set_control_group(snapshot.control_group);
+  auto events = tracker_.on_snapshot(snapshot, now);
+  if (!started_) {
+    started_ = true;
+    spdlog::info("{}: {} is {} ({})", engine_.name, engine_.unit, snapshot.sub_state,
+                 tracker_.life().empty() ? "no life" : "life " + tracker_.life());
+    if (const auto pending = core_.pending())
+      spdlog::warn("{}: a {} was under way when firebossd ended, in step {}", engine_.name,
+                   policy::to_string(pending->action), policy::to_string(pending->step));
+    feed(policy::DaemonStarted{core_.pending(), tracker_.life(), ports_.clock.boot_id()});
+    feed(policy::Configured{engine_.policy_hash, engine_.suite.hash, std::nullopt});
+  }
+  take_events(std::move(events));
+  if (tracker_.life() != former_life) {
+    edges_.reset();
+    follow_journal();
+  }
+}
+
+void EngineSupervisor::follow_journal() {
+  const auto self = shared_from_this();
+  const auto followed = ports_.journal.follow(
+      engine_.unit, tracker_.life(), ports_.clock.wall(),
+      [self](const ports::JournalLine& line) {
+        if (!self->stopping_ && line.from_manager)
+          self->take_events(self->tracker_.on_journal(line, self->ports_.clock.mono()));
+      },
+      [self](const Error& error) { spdlog::warn("{}: journal: {}", self->engine_.name, error.message); });
+  if (!followed)
+    spdlog::warn("{}: journal: {}", engine_.name, followed.error().message);
+}
+
+void EngineSupervisor::take_events(std::vector<policy::EventBody> events) {
+  for (auto& event : events) {
+    if (auto* ready = std::get_if<policy::Ready>(&event))
+      spawn(take_ready(std::move(*ready)));
+    else
+      feed(std::move(event));
+  }
+  if (tracker_.needs_answer() && answering_life_ != tracker_.life()) {
+    answering_life_ = tracker_.life();
+    spawn(await_answer(answering_life_));
+  }
+  wake_.cancel();
+}
+
+void EngineSupervisor::feed(policy::EventBody body, std::vector<ports::RawReply> raw,
+                            std::vector<ports::DayCount> counts) {
+  const bool was_recording = core_.recording();
+  core_.feed(std::move(body), std::move(raw), std::move(counts));
+  if (was_recording && !core_.recording()) {
+    record_backoff_ = kRecordRetryFirst;
+    record_retry_ = ports_.clock.mono() + record_backoff_;
+    spdlog::error("{}: cannot record: {}; nothing is begun until it can be", engine_.name,
+                  core_.store_trouble());
+  }
+  wake_.cancel();
+}
+
+// The unit is not Type=notify: it is ready when a listener that is ours has answered its model list.
+asio::awaitable<void> EngineSupervisor::await_answer(std::string life) {
+  const auto self = shared_from_this();
+  while (!stopping_ && tracker_.life() == life && tracker_.needs_answer()) {
+    const auto models = co_await session_.models();
+    if (models && tracker_.life() == life) {
+      take_events(tracker_.on_answers(life, ports_.clock.mono()));
+      co_return;
+    }
+    co_await pause(kAnswerRetry);
+  }
+}
+
+// The fingerprint is taken once a life, at ready. Without a model list there is none, rather than a wrong
+// one.
+asio::awaitable<void> EngineSupervisor::take_ready(policy::Ready ready) {
+  const auto self = shared_from_this();
+  const auto begun = ports_.clock.mono();
+  while (!stopping_ && tracker_.life() == ready.life) {
+    auto models = co_await session_.models();
+    if (models) {
+      ready.fingerprint =
+          fingerprint(engine_.suite.hash, *models, snapshot_->exec_start, snapshot_->drop_ins);
+      session_.set_models(std::move(*models));
+      break;
+    }
+    if (ports_.clock.mono() - begun > kModelsPatience) {
+      spdlog::warn("{}: no model list: {}", engine_.name, models.error().message);
+      break;
+    }
+    co_await pause(kAnswerRetry);
+  }
+  if (!stopping_ && tracker_.life() == ready.life)
+    feed(std::move(ready));
+}
+
+asio::awaitable<void> EngineSupervisor::poll_counters() {
+  const auto self = shared_from_this();
+  if (engine_.adapter == config::Adapter::kNone)
+    co_return;
+  while (!stopping_) {
+    const auto life = tracker_.life();
+    if (started_ && !life.empty() && core_.state().life && core_.state().life->ready) {
+      const auto page = co_await session_.metrics_page();
+      policy::Counters counters;
+      const auto dialect = page ? probes::detect_dialect(*page) : std::nullopt;
+      if (dialect) {
+        const auto read = probes::parse_counters(*page, *dialect);
+        counters = {read.running, read.waiting, read.prompt_tokens, read.generation_tokens, false};
+      } else {
+        counters.scrape_failed = true;
+      }
+      if (!stopping_ && tracker_.life() == life)
+        if (const auto edge = edges_.on_poll(counters, ports_.clock.mono()))
+          feed(*edge);
+    }
+    co_await pause(kPollEvery);
+  }
+}
+
+void EngineSupervisor::pump() {
+  if (!started_ || stopping_)
+    return;
+  // ready and verify end by events of their own: there is nothing to carry out.
+  if (const auto step = core_.operation();
+      step && !step_running_ && step->step != policy::Step::kReady && step->step != policy::Step::kVerify) {
+    step_running_ = true;
+    spawn(do_step(*step));
+  }
+  if (canary_running_ || calibrating_ || !core_.recording())
+    return;
+  if (const auto due = core_.canary()) {
+    canary_running_ = true;
+    spawn(do_canary(*due));
+  }
+}
+
+asio::awaitable<void> EngineSupervisor::do_canary(policy::CanaryDue due) {
+  const auto self = shared_from_this();
+  feed(policy::CanaryBegun{due.variant, due.life, due.purpose});
+  co_await ask_and_record(due.variant, engine_.policy.n, due.life, due.purpose);
+  canary_running_ = false;
+  wake_.cancel();
+}
+
+asio::awaitable<GradedRun> EngineSupervisor::ask_and_record(std::string variant, int n, std::string life,
+                                                            std::optional<policy::Purpose> purpose) {
+  auto run = co_await session_.run(variant, n);
+  policy::CanaryResult result{variant, life, run.results(), purpose};
+  // What a life answered while another took its place says nothing about either.
+  if (tracker_.life() != life)
+    std::fill(result.results.begin(), result.results.end(), canary::inconclusive_text("life_changed"));
+  std::vector<ports::RawReply> raw;
+  std::vector<ports::DayCount> counts;
+  for (std::size_t i = 0; i < run.calls.size(); ++i) {
+    const auto& graded = run.calls[i].graded;
+    counts.push_back({"calls." + std::string(canary::to_string(graded.grade)), 1});
+    if (graded.grade != canary::Grade::kPass)
+      raw.push_back({engine_.name, variant, std::string(canary::to_string(graded.verdict)),
+                     static_cast<int>(i), run.calls[i].body});
+  }
+  feed(std::move(result), std::move(raw), std::move(counts));
+  co_return run;
+}
+
+void EngineSupervisor::tell(const policy::Decision& decision) {
+  if (last_decisions_.size() < kDecisionsKept)
+    last_decisions_.push_back(decision);
+  const auto line =
+      engine_.name + ": " + std::string(policy::to_string(decision.kind)) + ": " + decision.reason;
+  if (decision.kind == policy::DecisionKind::kAlert && decision.severity == policy::Severity::kCritical)
+    spdlog::critical("{}", line);
+  else if (decision.kind == policy::DecisionKind::kAlert || decision.kind == policy::DecisionKind::kRestart)
+    spdlog::warn("{}", line);
+  else
+    spdlog::info("{}", line);
+}
+
+}  // namespace fireboss::app

@@ -1,0 +1,118 @@
+#pragma once
+// Everything that is done for one engine: follows its unit and its journal, asks the canary's questions when
+// they are due, carries out the steps of an operation, and feeds back what came of each. What is to be done
+// is the policy's word alone.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json/value.hpp>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "supervisor/app/canary_session.h"
+#include "supervisor/app/counter_edges.h"
+#include "supervisor/app/engine_core.h"
+#include "supervisor/app/life_tracker.h"
+#include "supervisor/config/config.h"
+#include "supervisor/ports/clock.h"
+#include "supervisor/ports/journal.h"
+#include "supervisor/ports/sockets.h"
+#include "supervisor/ports/store.h"
+#include "supervisor/ports/unit_manager.h"
+
+namespace fireboss::app {
+
+struct Ports {
+  ports::Clock& clock;
+  ports::Store& store;
+  ports::UnitManager& units;
+  ports::Journal& journal;
+  ports::Sockets& sockets;
+};
+
+class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
+ public:
+  EngineSupervisor(boost::asio::any_io_executor executor, const config::Engine& engine,
+                   std::uint64_t raw_reply_bytes, Ports ports);
+
+  // Reads the record back; an error means that this engine cannot be supervised.
+  Result<void> restore();
+  // Begins to follow the unit. Everything later happens on the loop.
+  void start();
+  void stop();
+
+  // The loop has turned for this engine within its bounds: what the watchdog is fed by.
+  [[nodiscard]] MonoTime last_progress() const { return last_progress_; }
+  [[nodiscard]] const std::string& name() const { return engine_.name; }
+
+  // The operator's verbs.
+  boost::asio::awaitable<Result<boost::json::value>> run_canary(
+      std::string variant, std::function<void(std::string_view)> progress);
+  boost::asio::awaitable<Result<boost::json::value>> calibrate(
+      std::vector<std::pair<std::string, int>> calls, std::function<void(std::string_view)> progress);
+  Result<boost::json::value> set_mode(policy::Mode mode);
+  Result<boost::json::value> restart(const std::string& why);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  boost::asio::awaitable<void> main_loop();
+  boost::asio::awaitable<void> poll_counters();
+  boost::asio::awaitable<void> await_answer(std::string life);
+  boost::asio::awaitable<void> take_ready(policy::Ready ready);
+  boost::asio::awaitable<void> do_canary(policy::CanaryDue due);
+  boost::asio::awaitable<GradedRun> ask_and_record(std::string variant, int n, std::string life,
+                                                   std::optional<policy::Purpose> purpose);
+  boost::asio::awaitable<void> do_step(policy::StepDue due);
+  struct StepDone {
+    policy::ActionOutcome outcome;
+    std::vector<ports::RawReply> evidence;
+  };
+  boost::asio::awaitable<StepDone> carry_out(policy::StepDue due);
+  boost::asio::awaitable<std::vector<ports::RawReply>> gather_evidence(policy::StepDue due);
+  boost::asio::awaitable<policy::ActionOutcome> drain(policy::StepDue due);
+  boost::asio::awaitable<policy::ActionOutcome> send_job(policy::StepDue due);
+
+  // Whether an operator's run or calibration may begin now.
+  Result<void> may_ask() const;
+
+  void on_news(const ports::UnitNews& news);
+  void take_snapshot(const ports::UnitSnapshot& snapshot);
+  void take_events(std::vector<policy::EventBody> events);
+  void feed(policy::EventBody body, std::vector<ports::RawReply> raw = {},
+            std::vector<ports::DayCount> counts = {});
+  void follow_journal();
+  void notice_suspend();
+  // Starts what the state asks for and is not under way; wakes the main loop for the next timer.
+  void pump();
+  void tell(const policy::Decision& decision);
+  void spawn(boost::asio::awaitable<void> work);
+
+  boost::asio::any_io_executor executor_;
+  const config::Engine& engine_;
+  Ports ports_;
+  EngineCore core_;
+  CanarySession session_;
+  LifeTracker tracker_;
+  CounterEdges edges_;
+
+  boost::asio::steady_timer wake_;
+  MonoTime last_progress_{};
+  std::optional<ports::UnitSnapshot> snapshot_;
+  std::string answering_life_;  // await_answer() is under way for it
+  bool started_ = false, stopping_ = false;
+  bool canary_running_ = false, step_running_ = false, calibrating_ = false;
+  std::optional<Millis> suspended_so_far_;
+  std::vector<policy::Decision> last_decisions_;  // since a verb cleared it, for its answer; bounded
+  Millis record_backoff_{0};
+  MonoTime record_retry_{};
+};
+
+}  // namespace fireboss::app

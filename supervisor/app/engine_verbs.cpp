@@ -1,0 +1,98 @@
+// The operator's verbs on one engine.
+#include <algorithm>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "supervisor/app/engine_supervisor.h"
+#include "supervisor/policy/names.h"
+#include "supervisor/policy/view.h"
+
+namespace fireboss::app {
+namespace asio = boost::asio;
+namespace json = boost::json;
+namespace {
+
+json::array decisions_json(const std::vector<policy::Decision>& decisions) {
+  json::array out;
+  for (const auto& decision : decisions)
+    out.push_back(json::object{{"decision", policy::to_string(decision.kind)}, {"reason", decision.reason}});
+  return out;
+}
+
+json::object call_json(const GradedCall& call) {
+  const auto& graded = call.graded;
+  return json::object{{"verdict", canary::to_string(graded.verdict)},
+                      {"grade", canary::to_string(graded.grade)},
+                      {"reason", graded.reason},
+                      {"signals", canary::to_json(graded.signals)}};
+}
+
+}  // namespace
+
+Result<void> EngineSupervisor::may_ask() const {
+  if (!started_ || !policy::ready(core_.state()))
+    return fail(ErrorCode::kUnavailable, "engine '" + engine_.name + "' is not ready: nothing to ask");
+  if (canary_running_ || calibrating_)
+    return fail(ErrorCode::kBusy, "a canary run or a calibration is under way");
+  if (core_.state().operation)
+    return fail(ErrorCode::kBusy, "a " + std::string(policy::to_string(core_.state().operation->action)) +
+                                      " is under way");
+  return {};
+}
+
+asio::awaitable<Result<json::value>> EngineSupervisor::run_canary(std::string variant,
+                                                                  std::function<void(std::string_view)> progress) {
+  const auto self = shared_from_this();
+  if (auto may = may_ask(); !may)
+    co_return fail(may.error());
+  if (variant.empty())
+    variant = engine_.policy.variants.front();
+  if (std::find(engine_.policy.variants.begin(), engine_.policy.variants.end(), variant) ==
+      engine_.policy.variants.end())
+    co_return fail(ErrorCode::kNotFound, "no variant '" + variant.substr(0, 64) + "' in the suite of '" +
+                                             engine_.name + "'");
+  canary_running_ = true;
+  const auto life = tracker_.life();
+  progress("asking " + engine_.name + " " + std::to_string(engine_.policy.n) + " times, variant " + variant);
+  feed(policy::CanaryBegun{variant, life, policy::Purpose::kScheduled});
+  last_decisions_.clear();
+  const auto run = co_await ask_and_record(variant, engine_.policy.n, life, policy::Purpose::kScheduled);
+  canary_running_ = false;
+  wake_.cancel();
+  json::array calls;
+  for (const auto& call : run.calls)
+    calls.push_back(call_json(call));
+  co_return json::object{{"engine", engine_.name},
+                         {"variant", variant},
+                         {"calls", std::move(calls)},
+                         {"decisions", decisions_json(last_decisions_)}};
+}
+
+Result<json::value> EngineSupervisor::set_mode(policy::Mode mode) {
+  if (!started_)
+    return fail(ErrorCode::kUnavailable, "systemd has not told anything about " + engine_.unit + " yet");
+  if (mode == policy::Mode::kEnforce && !policy::calibrated(engine_.policy, core_.state()))
+    return fail(ErrorCode::kInvalid, "engine '" + engine_.name +
+                                         "' may not enforce: not every variant is calibrated with few enough "
+                                         "failures; run `fireboss canary calibrate " +
+                                         engine_.name + "`");
+  feed(policy::OperatorMode{mode});
+  return json::object{{"engine", engine_.name},
+                      {"mode", policy::to_string(policy::effective_mode(engine_.policy, core_.state()))}};
+}
+
+Result<json::value> EngineSupervisor::restart(const std::string& why) {
+  if (!started_)
+    return fail(ErrorCode::kUnavailable, "systemd has not told anything about " + engine_.unit + " yet");
+  if (!core_.recording())
+    return fail(ErrorCode::kUnavailable, "not begun: it cannot be recorded (" + core_.store_trouble() + ")");
+  last_decisions_.clear();
+  feed(policy::OperatorRestart{why});
+  return json::object{{"engine", engine_.name},
+                      {"begun", core_.state().operation.has_value()},
+                      {"decisions", decisions_json(last_decisions_)}};
+}
+
+}  // namespace fireboss::app

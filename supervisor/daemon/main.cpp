@@ -1,0 +1,168 @@
+// firebossd: configuration, adapters, one event loop, and the exit status that systemd reads.
+#include <cstdio>
+#include <exception>
+#include <pwd.h>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <spdlog/spdlog.h>
+#include <systemd/sd-daemon.h>
+
+#include "supervisor/adapters/clock/system_clock.h"
+#include "supervisor/adapters/journal/systemd_journal.h"
+#include "supervisor/adapters/sdbus/systemd_units.h"
+#include "supervisor/adapters/sockets/kernel_sockets.h"
+#include "supervisor/adapters/sqlite/generation.h"
+#include "supervisor/adapters/sqlite/lock.h"
+#include "supervisor/adapters/sqlite/store.h"
+#include "supervisor/app/control_server.h"
+#include "supervisor/app/supervisor.h"
+#include "supervisor/config/config.h"
+#include "supervisor/daemon/log.h"
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace fireboss;
+
+// systemd is told not to start us again on these (RestartPreventExitStatus=): a person has to act first.
+constexpr int kExitConfig = 78;  // EX_CONFIG: the configuration or the database needs a person
+constexpr int kExitFailed = 1;   // anything else: starting again may help
+
+int give_up(int status, const std::string& why) {
+  spdlog::critical("{}", why);
+  sd_notifyf(0, "STATUS=%s", why.c_str());
+  return status;
+}
+
+int exit_status(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kDenied:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kUnsupported:
+      return kExitConfig;
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+    case ErrorCode::kBusy:
+    case ErrorCode::kFull:
+    case ErrorCode::kInternal:
+      return kExitFailed;
+  }
+  return kExitFailed;
+}
+
+// Fed by a loop that turns and by engines whose own loops turn; a stuck one is systemd's to end.
+asio::awaitable<void> feed_watchdog(const app::Supervisor& supervisor) {
+  std::uint64_t usec = 0;
+  if (sd_watchdog_enabled(0, &usec) <= 0)
+    co_return;
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (;;) {
+    if (supervisor.progressing())
+      sd_notify(0, "WATCHDOG=1");
+    timer.expires_after(std::chrono::microseconds(usec / 3));
+    if (std::get<0>(co_await timer.async_wait(asio::as_tuple(asio::use_awaitable))))
+      co_return;
+  }
+}
+
+Result<std::vector<std::uint32_t>> uids_of(const std::vector<std::string>& users) {
+  std::vector<std::uint32_t> uids;
+  for (const auto& user : users) {
+    const auto* entry = getpwnam(user.c_str());
+    if (entry == nullptr)
+      return fail(ErrorCode::kInvalid, "daemon.control_users: no user '" + user + "' on this machine");
+    uids.push_back(entry->pw_uid);
+  }
+  return uids;
+}
+
+int run(const config::Config& config) {
+  clock::SystemClock clock;
+  std::string engines;
+  for (const auto& engine : config.engines)
+    engines += (engines.empty() ? "engines " : ", ") + engine.name;
+  const auto database_lock = sqlite::lock_database(config.database, engines);
+  if (!database_lock)
+    return give_up(exit_status(database_lock.error().code), database_lock.error().message);
+  std::vector<sqlite::FileLock> unit_locks;
+  for (const auto& engine : config.engines) {
+    auto lock = sqlite::lock_unit(config.lock_directory, engine.unit, engine.name);
+    if (!lock)
+      return give_up(exit_status(lock.error().code), lock.error().message);
+    unit_locks.push_back(std::move(*lock));
+  }
+  const auto store = sqlite::SqliteStore::open(config.database, sqlite::OpenMode::kCreate);
+  if (!store)
+    return give_up(exit_status(store.error().code), store.error().message);
+  const auto uids = uids_of(config.control_users);
+  if (!uids)
+    return give_up(kExitConfig, uids.error().message);
+
+  asio::io_context loop(1);
+  sdbus::SystemdUnits units(loop.get_executor(), {.address = config.bus_address});
+  journal::SystemdJournal journal(loop.get_executor());
+  sockets::KernelSockets sockets;
+  app::Supervisor supervisor(loop.get_executor(), config, {clock, **store, units, journal, sockets});
+  if (const auto restored = supervisor.restore(); !restored)
+    return give_up(exit_status(restored.error().code), restored.error().message);
+  app::ControlServer control(loop.get_executor(), supervisor.verbs(), *uids);
+  if (const auto listening = control.listen(config.control_socket); !listening)
+    return give_up(exit_status(listening.error().code), listening.error().message);
+
+  asio::signal_set signals(loop, SIGTERM, SIGINT);
+  signals.async_wait([&](const boost::system::error_code& error, int number) {
+    if (error)
+      return;
+    spdlog::info("signal {}: ending; engines are left as they are", number);
+    sd_notify(0, "STOPPING=1");
+    control.close();
+    supervisor.stop();
+    loop.stop();
+  });
+  supervisor.start();
+  asio::co_spawn(loop, feed_watchdog(supervisor), asio::detached);
+  spdlog::info("firebossd {} {}", FIREBOSS_VERSION, supervisor.status_line());
+  sd_notifyf(0, "READY=1\nSTATUS=%s", supervisor.status_line().c_str());
+  loop.run();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string config_path = "/etc/fireboss/fireboss.toml";
+  CLI::App options{
+      "Fireboss's supervisor daemon: asks LLM engines real questions and restarts what answers wrongly",
+      "firebossd"};
+  options.add_option("--config", config_path, "Configuration file")->capture_default_str();
+  options.set_version_flag("--version", std::string("firebossd ") + FIREBOSS_VERSION);
+  CLI11_PARSE(options, argc, argv);
+  umask(0027);
+  daemon_log::set_up("info");
+  try {
+    const auto loaded = config::load(config_path);
+    for (const auto& warning : loaded.warnings)
+      spdlog::warn("{}", warning.text());
+    for (const auto& error : loaded.errors)
+      spdlog::error("{}", error.text());
+    if (!loaded.config)
+      return give_up(kExitConfig, config_path + ": not started: " + std::to_string(loaded.errors.size()) +
+                                      " error(s) in the configuration; `fireboss check-config` shows them");
+    daemon_log::set_up(loaded.config->log_level);
+    return run(*loaded.config);
+  } catch (const std::exception& error) {
+    return give_up(kExitFailed, std::string("unexpected: ") + error.what());
+  }
+}
