@@ -64,12 +64,16 @@ struct JobOutcome {
 struct JobSeen {
   std::string unit;
   std::uint32_t id = 0;
-  std::string type;  // "" when the job was gone before it could be asked
+  // "" when the job was gone before it could be asked. A restart of somebody else's becomes "start" once its
+  // stopping half is over and may be seen only then; a stop is always "stop".
+  std::string type;
   bool ended = false;
   std::string result;  // when ended
   bool ours = false;   // made by restart() or start() of this object
 };
-struct BusLost {};
+struct BusLost {
+  std::string why;  // for people
+};
 struct BusBack {};  // subscribed again; a fresh snapshot of every watched unit follows
 using UnitNews = std::variant<UnitSnapshot, JobSeen, BusLost, BusBack>;
 
