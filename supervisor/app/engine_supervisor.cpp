@@ -43,7 +43,8 @@ EngineSupervisor::EngineSupervisor(asio::any_io_executor executor, const config:
       session_(engine, raw_reply_bytes, ports.clock, ports.sockets),
       tracker_(engine.unit),
       edges_(engine.policy.quiet_for),
-      wake_(executor) {}
+      wake_(executor),
+      changed_(executor, asio::steady_timer::time_point::max()) {}
 
 Result<void> EngineSupervisor::restore() {
   return core_.restore();
@@ -68,6 +69,7 @@ void EngineSupervisor::stop() {
   ports_.units.unwatch(engine_.unit);
   ports_.journal.unfollow(engine_.unit);
   wake_.cancel();
+  changed_.cancel();
 }
 
 asio::awaitable<void> EngineSupervisor::main_loop() {
@@ -195,6 +197,7 @@ void EngineSupervisor::feed(policy::EventBody body, std::vector<ports::RawReply>
     spdlog::error("{}: cannot record: {}; nothing is begun until it can be", engine_.name,
                   core_.store_trouble());
   }
+  changed_.cancel();
   wake_.cancel();
 }
 

@@ -58,7 +58,9 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   boost::asio::awaitable<Result<boost::json::value>> calibrate(
       std::vector<std::pair<std::string, int>> calls, std::function<void(std::string_view)> progress);
   Result<boost::json::value> set_mode(policy::Mode mode);
-  Result<boost::json::value> restart(const std::string& why);
+  // Follows the restart to its end.
+  boost::asio::awaitable<Result<boost::json::value>> restart(std::string why,
+                                                             std::function<void(std::string_view)> progress);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -104,6 +106,7 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   CounterEdges edges_;
 
   boost::asio::steady_timer wake_;
+  boost::asio::steady_timer changed_;  // cancelled by every event: what waits for one waits on it
   MonoTime last_progress_{};
   std::optional<ports::UnitSnapshot> snapshot_;
   std::string answering_life_;  // await_answer() is under way for it

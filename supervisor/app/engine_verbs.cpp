@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
@@ -37,13 +39,13 @@ Result<void> EngineSupervisor::may_ask() const {
   if (canary_running_ || calibrating_)
     return fail(ErrorCode::kBusy, "a canary run or a calibration is under way");
   if (core_.state().operation)
-    return fail(ErrorCode::kBusy, "a " + std::string(policy::to_string(core_.state().operation->action)) +
-                                      " is under way");
+    return fail(ErrorCode::kBusy,
+                "a " + std::string(policy::to_string(core_.state().operation->action)) + " is under way");
   return {};
 }
 
-asio::awaitable<Result<json::value>> EngineSupervisor::run_canary(std::string variant,
-                                                                  std::function<void(std::string_view)> progress) {
+asio::awaitable<Result<json::value>> EngineSupervisor::run_canary(
+    std::string variant, std::function<void(std::string_view)> progress) {
   const auto self = shared_from_this();
   if (auto may = may_ask(); !may)
     co_return fail(may.error());
@@ -51,8 +53,8 @@ asio::awaitable<Result<json::value>> EngineSupervisor::run_canary(std::string va
     variant = engine_.policy.variants.front();
   if (std::find(engine_.policy.variants.begin(), engine_.policy.variants.end(), variant) ==
       engine_.policy.variants.end())
-    co_return fail(ErrorCode::kNotFound, "no variant '" + variant.substr(0, 64) + "' in the suite of '" +
-                                             engine_.name + "'");
+    co_return fail(ErrorCode::kNotFound,
+                   "no variant '" + variant.substr(0, 64) + "' in the suite of '" + engine_.name + "'");
   canary_running_ = true;
   const auto life = tracker_.life();
   progress("asking " + engine_.name + " " + std::to_string(engine_.policy.n) + " times, variant " + variant);
@@ -83,16 +85,29 @@ Result<json::value> EngineSupervisor::set_mode(policy::Mode mode) {
                       {"mode", policy::to_string(policy::effective_mode(engine_.policy, core_.state()))}};
 }
 
-Result<json::value> EngineSupervisor::restart(const std::string& why) {
+asio::awaitable<Result<json::value>> EngineSupervisor::restart(
+    std::string why, std::function<void(std::string_view)> progress) {
+  const auto self = shared_from_this();
   if (!started_)
-    return fail(ErrorCode::kUnavailable, "systemd has not told anything about " + engine_.unit + " yet");
+    co_return fail(ErrorCode::kUnavailable, "systemd has not told anything about " + engine_.unit + " yet");
   if (!core_.recording())
-    return fail(ErrorCode::kUnavailable, "not begun: it cannot be recorded (" + core_.store_trouble() + ")");
+    co_return fail(ErrorCode::kUnavailable,
+                   "not begun: it cannot be recorded (" + core_.store_trouble() + ")");
   last_decisions_.clear();
-  feed(policy::OperatorRestart{why});
-  return json::object{{"engine", engine_.name},
-                      {"begun", core_.state().operation.has_value()},
-                      {"decisions", decisions_json(last_decisions_)}};
+  feed(policy::OperatorRestart{std::move(why)});
+  json::object answer{{"engine", engine_.name}, {"begun", core_.state().operation.has_value()}};
+  std::optional<policy::Step> told;
+  while (!stopping_ && core_.state().operation) {
+    const auto step = core_.state().operation->step;
+    if (told != step)
+      progress("step " + std::string(policy::to_string(step)));
+    told = step;
+    co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+  if (told && core_.state().last_operation)
+    answer["outcome"] = policy::to_string(core_.state().last_operation->end);
+  answer["decisions"] = decisions_json(last_decisions_);
+  co_return answer;
 }
 
 }  // namespace fireboss::app

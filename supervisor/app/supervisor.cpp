@@ -121,13 +121,13 @@ std::vector<ControlVerb> Supervisor::verbs() {
                      co_return (*engine)->set_mode(to == "enforce" ? policy::Mode::kEnforce
                                                                    : policy::Mode::kObserve);
                    }});
-  verbs.push_back({"restart", true, [this](json::object request, Peer peer, Progress) -> Answer {
+  verbs.push_back({"restart", true, [this](json::object request, Peer peer, Progress progress) -> Answer {
                      const auto engine = find(request);
                      if (!engine)
                        co_return fail(engine.error());
                      auto why = text_of(request, "why").substr(0, 200);
                      why += (why.empty() ? "" : " ") + ("(uid " + std::to_string(peer.uid) + ")");
-                     co_return (*engine)->restart(why);
+                     co_return co_await (*engine)->restart(std::move(why), std::move(progress));
                    }});
   return verbs;
 }

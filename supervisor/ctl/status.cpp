@@ -1,0 +1,108 @@
+// fireboss status: one screen that says whether each engine answers correctly and what to do.
+#include <algorithm>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "supervisor/adapters/clock/system_clock.h"
+#include "supervisor/adapters/sqlite/reader.h"
+#include "supervisor/ctl/commands.h"
+#include "supervisor/ctl/control_client.h"
+#include "supervisor/ctl/settings.h"
+#include "supervisor/ctl/status_view.h"
+#include "supervisor/policy/codec.h"
+
+namespace fireboss::ctl {
+namespace json = boost::json;
+namespace {
+
+int exit_code_of(Health health) {
+  switch (health) {
+    case Health::kOk:
+      return kOk;
+    case Health::kWarning:
+      return kWarning;
+    case Health::kCritical:
+      return kCritical;
+    case Health::kUnknown:
+      return kUnknown;
+  }
+  return kUnknown;
+}
+
+// Critical outweighs unknown, unknown outweighs warning.
+int worse(int a, int b) {
+  const auto rank = [](int code) {
+    return code == kCritical ? 3 : code == kUnknown ? 2 : code == kWarning ? 1 : 0;
+  };
+  return rank(a) >= rank(b) ? a : b;
+}
+
+Result<std::vector<EngineStatus>> all_engines(const config::Config& config) {
+  const auto reader = sqlite::Reader::open(config.database);
+  if (!reader)
+    return fail(reader.error());
+  const auto overview = (*reader)->overview();
+  if (!overview)
+    return fail(overview.error());
+  const clock::SystemClock clock;
+  const Moment now{clock.mono(), clock.boot_id()};
+  std::vector<EngineStatus> statuses;
+  for (const auto& engine : config.engines) {
+    std::optional<policy::State> state;
+    for (const auto& view : overview->engines) {
+      if (view.name != engine.name || view.state.empty())
+        continue;
+      auto decoded = policy::decode_state(view.state);
+      if (!decoded)
+        return fail(decoded.error().in("recorded state of '" + engine.name + "'"));
+      state = std::move(*decoded);
+    }
+    std::vector<ports::AlertRow> alerts;
+    std::copy_if(overview->alerts.begin(), overview->alerts.end(), std::back_inserter(alerts),
+                 [&](const auto& alert) { return alert.engine == engine.name; });
+    statuses.push_back(engine_status(engine.name, engine.unit, engine.policy, state, std::move(alerts), now));
+  }
+  return statuses;
+}
+
+void run(Context& context) {
+  const auto config = load_config(context);
+  if (!config)
+    return report(context, config.error());
+  const auto statuses = all_engines(*config);
+  if (!statuses)
+    return report(context, statuses.error());
+  const bool daemon = daemon_answers(config->control_socket);
+  int code = daemon ? kOk : kUnknown;
+  for (const auto& status : *statuses)
+    code = worse(code, exit_code_of(status.health));
+  context.exit_code = code;
+  if (context.json) {
+    json::array engines;
+    for (const auto& status : *statuses)
+      engines.push_back(to_json(status));
+    std::printf(
+        "%s\n",
+        json::serialize(json::object{{"daemon_answers", daemon}, {"engines", std::move(engines)}}).c_str());
+    return;
+  }
+  if (!daemon)
+    std::printf("firebossd does not answer on %s: nobody is watching. systemctl status firebossd\n",
+                config->control_socket.c_str());
+  for (const auto& status : *statuses)
+    std::fputs(to_text(status).c_str(), stdout);
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("status",
+                                     "Is each engine answering correctly, and what is done about it? "
+                                     "Exit status: 0 ok, 1 warning, 2 critical, 3 unknown");
+  command->callback([&context] { run(context); });
+}
+
+}  // namespace fireboss::ctl
