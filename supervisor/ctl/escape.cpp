@@ -35,6 +35,16 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
+// Bidirectional controls (U+202A to U+202E, U+2066 to U+2069) and line separators reorder or break a line.
+bool misleads(std::string_view sequence) {
+  if (sequence.size() != 3 || sequence[0] != '\xe2')
+    return false;
+  const auto second = static_cast<unsigned char>(sequence[1]);
+  const auto third = static_cast<unsigned char>(sequence[2]);
+  return (second == 0x80 && third >= 0xA8 && third <= 0xAE) ||
+         (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+}
+
 void append_hex(std::string& out, unsigned char byte) {
   char hex[5];
   std::snprintf(hex, sizeof hex, "\\x%02x", byte);
@@ -50,7 +60,8 @@ std::string escape(std::string_view text) {
     const auto length = sequence_length(text);
     const auto lead = static_cast<unsigned char>(text.front());
     if (length == 0 || (length == 1 && (lead < 0x20 || lead == 0x7F)) ||
-        (length == 2 && lead == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0)) {
+        (length == 2 && lead == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0) ||
+        misleads(text.substr(0, length))) {
       if (lead == '\n')
         out += "\\n";
       else if (lead == '\t')
