@@ -115,6 +115,9 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Access
   std::unique_ptr<Database> database(new Database(path, handle));
   if (code != SQLITE_OK)
     return fail(database->error(code));
+  // SQLite opens a file that it may not write for reading only, and says nothing.
+  if (access != Access::kReadOnly && sqlite3_db_readonly(handle, "main") != 0)
+    return fail(database->error(SQLITE_READONLY));
   sqlite3_busy_timeout(handle, kBusyMillis);
   // Schema text is ours alone: a crafted file must not run functions of its choice.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
@@ -192,8 +195,10 @@ void Database::keep_wal() {
 
 Error Database::error(int code) const {
   const int system_errno = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
+  // The connection's own text is more exact, if it is about this error.
+  const bool told = handle_ != nullptr && sqlite3_extended_errcode(handle_) == code;
   const std::string why =
-      "database " + path_ + ": " + (handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_));
+      "database " + path_ + ": " + (told ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
   switch (code & 0xff) {  // the primary code of an extended one
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

@@ -47,7 +47,7 @@ Result<void> copy(Database& from, Database& to, const std::function<void(const s
     code = sqlite3_backup_step(backup, kPagesPerStep);
     busy_steps = code == SQLITE_BUSY ? busy_steps + 1 : 0;
     const auto total = sqlite3_backup_pagecount(backup);
-    if (code == SQLITE_OK && total > 0)
+    if ((code == SQLITE_OK || code == SQLITE_DONE) && total > 0)
       progress("  " + std::to_string(100 * (total - sqlite3_backup_remaining(backup)) / total) + " % copied");
   }
   const int finished = sqlite3_backup_finish(backup);

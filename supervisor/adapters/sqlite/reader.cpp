@@ -124,15 +124,13 @@ std::string sql_of(Query query) {
     case kDecision:
       return with(kSelectDecision, "WHERE d.id = ?");
     case kDecisionsAfter:
-      return of_engine(
-          kSelectDecision, "d",
-          "AND d.id >= (SELECT min(id) FROM decision WHERE first_event > ?) ORDER BY d.id LIMIT ?");
+      return of_engine(kSelectDecision, "d", "AND d.id > ? ORDER BY d.id LIMIT ?");
     case kEvidenceIds:
       return "SELECT event FROM evidence WHERE decision = ? ORDER BY event";
     case kEvidence:
       return with(
           kSelectEvent,
-          "WHERE e.id IN (SELECT event FROM evidence WHERE decision = ?1 UNION SELECT first_event FROM "
+          "WHERE e.id IN (SELECT event FROM evidence WHERE decision = ?1 UNION ALL SELECT first_event FROM "
           "decision WHERE id = ?1) ORDER BY e.id");
     case kActionsOfDecision:
       return with(kSelectAction, "WHERE a.decision = ? ORDER BY a.id");
