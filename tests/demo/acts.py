@@ -1,0 +1,263 @@
+"""The acts of `make demo`. Runs inside the throw-away systemd; every act is checked against the SQLite record."""
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+
+DB = "/var/lib/fireboss/fireboss.db"
+ENGINE = "drill"
+UNIT = "fireboss-engine.service"
+URL = "http://127.0.0.1:8080"
+SHARE = "/usr/share/fireboss/drill"
+
+CONFIG = f"""
+[engine.{ENGINE}]
+unit = "{UNIT}"
+port = 8080
+adapter = "fireboss-engine"
+
+[engine.{ENGINE}.suite]
+system_prompt_file = "{SHARE}/system_prompt.md"
+tools_file = "{SHARE}/tools.json"
+"""
+
+# The shipped engine unit, with its faults made available for this drill.
+ENGINE_DROP_IN = f"""
+[Service]
+ExecStart=
+ExecStart=/usr/bin/fireboss-engine --model {SHARE}/drill-f16.gguf --host 127.0.0.1 --port 8080 --enable-faults
+Restart=always
+RestartSec=1
+"""
+
+failures = []
+begun = time.monotonic()
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def act(number, title):
+    say(f"\n== Act {number}: {title}")
+    return time.monotonic()
+
+
+def check(what, truth, detail=""):
+    """One asserted fact; a miss makes the demo fail."""
+    say(f"  [{'ok' if truth else 'MISSED'}] {what}{': ' + str(detail) if detail != '' else ''}")
+    if not truth:
+        failures.append(what)
+    return truth
+
+
+def run(*command, ok=(0,), show=False):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150)
+    if show or done.returncode not in ok:
+        for line in (done.stdout + done.stderr).splitlines():
+            say("    " + line)
+    if done.returncode not in ok:
+        say(f"  [MISSED] {' '.join(command)} ended with status {done.returncode}")
+        failures.append(" ".join(command))
+    return done
+
+
+def rows(query, *args):
+    with sqlite3.connect(f"file:{DB}?mode=ro", uri=True, timeout=5) as db:
+        db.row_factory = sqlite3.Row
+        return [dict(row) for row in db.execute(query, args)]
+
+
+def events(kind, after=0):
+    found = rows("SELECT id, payload FROM event WHERE kind = ? AND id > ? ORDER BY id", kind, after)
+    return [dict(json.loads(row["payload"]), event=row["id"]) for row in found]
+
+
+def last_event():
+    return rows("SELECT coalesce(max(id), 0) AS id FROM event")[0]["id"]
+
+
+def wait(what, condition, seconds=60):
+    """Waits for a fact to appear in the record, with a deadline."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.1)
+    check(f"{what} within {seconds} s", False)
+    return None
+
+
+def unit_property(name):
+    return run("systemctl", "show", UNIT, "--property", name, "--value").stdout.strip()
+
+
+def http(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(URL + path, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return answer.status, answer.read()
+
+
+def ask(text, system=None, tools=None):
+    messages = ([{"role": "system", "content": system}] if system else []) + [{"role": "user", "content": text}]
+    body = {"model": "drill", "messages": messages, "temperature": 0, "max_tokens": 48}
+    if tools:
+        body["tools"] = tools
+    status, answer = http("/v1/chat/completions", body)
+    return status, json.loads(answer)["choices"][0]["message"]["content"]
+
+
+def fault(setting):
+    http("/faults", {"fault": setting})
+
+
+def set_up():
+    say("Setting up: firebossd as its own unprivileged user, the embedded engine as the unit it may restart.")
+    run("systemd-sysusers")
+    run("systemd-tmpfiles", "--create")
+    os.makedirs("/etc/fireboss/conf.d", exist_ok=True)
+    with open("/etc/fireboss/fireboss.toml", "w", encoding="utf-8") as file:
+        file.write(CONFIG)
+    os.makedirs(f"/etc/systemd/system/{UNIT}.d", exist_ok=True)
+    with open(f"/etc/systemd/system/{UNIT}.d/drill.conf", "w", encoding="utf-8") as file:
+        file.write(ENGINE_DROP_IN)
+    os.makedirs("/etc/polkit-1/rules.d", exist_ok=True)
+    with open("/etc/polkit-1/rules.d/50-fireboss.rules", "w", encoding="utf-8") as file:
+        file.write(run("fireboss", "polkit-rule").stdout)
+    run("fireboss", "check-config", show=True)
+    run("systemctl", "daemon-reload")
+    run("systemctl", "start", UNIT)
+    run("systemctl", "start", "firebossd.service")
+
+
+def healthy():
+    since = act(1, "calibration and healthy canaries under the real 17 KB system prompt and tools")
+    ready = wait("the engine's life adopted and ready", lambda: events("ready"))
+    if not ready:
+        return
+    done = run("fireboss", "canary", "calibrate", ENGINE, "--calls", "chat=12", "--calls", "chat-stream=12", "--calls",
+               "chat-cold=4", show=True)
+    check("calibrated", done.returncode == 0)
+    check("calibration recorded for every variant",
+          {event["variant"] for event in events("calibrated")} == {"chat", "chat-stream", "chat-cold"})
+    run("fireboss", "mode", ENGINE, "enforce", show=True)
+    runs = wait("a passing run of every variant", lambda: (
+        lambda passed: passed if {event["variant"] for event in passed} >= {"chat", "chat-stream", "chat-cold"} else None)(
+            [event for event in events("canary") if set(event["results"]) == {"ok"}]))
+    check("healthy canaries: every call of every variant right", bool(runs), f"{len(runs or [])} runs of 4 calls")
+    check("nothing restarted", not rows("SELECT id FROM action"))
+    say(f"  took {time.monotonic() - since:.0f} s")
+
+
+def degraded():
+    since = act(2, "answers degrade while /health stays 200")
+    with open(f"{SHARE}/system_prompt.md", encoding="utf-8") as file:
+        prompt = file.read()
+    with open(f"{SHARE}/tools.json", encoding="utf-8") as file:
+        tools = json.load(file)
+    before = {name: unit_property(name) for name in ("InvocationID", "NRestarts", "ActiveEnterTimestampMonotonic")}
+    mark = last_event()
+    # The engine's own age counts many times over from here on: what took 6.6 hours takes a moment.
+    fault("degrade=half-age=4h,offset=12h")
+    shapes = (("bare prompt", None, None), ("17 KB system prompt", prompt, None), ("17 KB system prompt + tools", prompt, tools))
+    wrong = {}
+    for name, system, listed in shapes:
+        right = 0
+        for number in range(5):
+            code = f"PONG-{0x1F3A + number * 0x0B17:04X}"
+            status, answer = ask(f"Reply with exactly this text and nothing else: {code}", system, listed)
+            right += status == 200 and answer == code
+        wrong[name] = 5 - right
+        say(f"  {name}: {right} of 5 right, HTTP 200 each time")
+    check("wrong answers under the real prompt and tools", wrong["17 KB system prompt + tools"] > 0)
+    check("/health says", http("/health")[0] == 200, http("/health")[0])
+    journal = run("journalctl", "--no-pager", "-o", "cat", f"_SYSTEMD_INVOCATION_ID={before['InvocationID']}").stdout
+    gate = (unit_property("ActiveEnterTimestampMonotonic") == before["ActiveEnterTimestampMonotonic"]
+            and unit_property("NRestarts") == "0" and "out of range" not in journal)
+    check("the old survival gate (same start time, no restart, no out-of-range line) would be green", gate)
+
+    asked = time.monotonic()
+    run("fireboss", "canary", "run", ENGINE, "--variant", "chat", ok=(2,), show=True)
+    bad = [event for event in events("canary", mark) if event["variant"] == "chat"]
+    check("the canary saw it", bool(bad) and sum(result != "ok" for result in bad[-1]["results"]) >= 2,
+          bad[-1]["results"] if bad else "no run")
+    clean = wait("restarted and clean", lambda: rows("SELECT * FROM action WHERE kind = 'restart' AND state = 'clean'"), 90)
+    took = time.monotonic() - asked
+    if clean:
+        decision = rows("SELECT * FROM decision WHERE id = ?", clean[0]["decision"])
+        check("decided by rule R2", bool(decision) and decision[0]["reason"].startswith("R2"),
+              decision[0]["reason"] if decision else "no decision")
+        check("exactly one operation", len(rows("SELECT id FROM action")) == 1)
+        check("a new life", unit_property("InvocationID") != before["InvocationID"])
+        verified = [event for event in events("canary", mark) if event["results"] == ["ok"] * 4]
+        check("verified by a canary of the new life",
+              bool(verified) and verified[0]["life"] == unit_property("InvocationID"))
+        say(f"  degraded -> restarted -> clean in {took:.1f} s (the question, the restart and the verification)")
+    say(f"  took {time.monotonic() - since:.0f} s")
+
+
+def death():
+    since = act(3, "the engine exits 0, and it is called a death")
+    mark = last_event()
+    old = unit_property("InvocationID")
+    fault("exit0")
+    try:
+        ask("ping")
+    except OSError:
+        pass
+    ended = wait("the end recorded", lambda: events("life_ended", mark), 30)
+    if ended:
+        check("exit status 0, systemd says success", ended[0].get("exit_status") == 0 and ended[0].get("result") == "success",
+              f"result {ended[0].get('result')}, status {ended[0].get('exit_status')}")
+        check("no stop job ended it", not ended[0].get("stop_job"))
+    said = wait("called a death", lambda: rows(
+        "SELECT reason FROM decision WHERE reason LIKE 'R6%' AND last_event > ?", mark), 30)
+    if said:
+        check("called a death", "death" in said[0]["reason"] or "died" in said[0]["reason"], said[0]["reason"])
+    adopted = wait("the new life adopted", lambda: [event for event in events("life_started", mark)
+                                                    if event["life"] != old], 30)
+    if adopted:
+        check("adopted: systemd started it, not firebossd", adopted[0].get("cause") == "systemd", adopted[0].get("cause"))
+        passed = wait("probed: every variant passes in the new life", lambda: (
+            lambda runs: runs if {event["variant"] for event in runs} >= {"chat", "chat-stream", "chat-cold"} else None)(
+                [event for event in events("canary", mark)
+                 if event["life"] == adopted[0]["life"] and event["results"] == ["ok"] * 4]), 60)
+        check("probed", bool(passed))
+    check("Fireboss started nothing itself", len(rows("SELECT id FROM action")) == 1)
+    say(f"  took {time.monotonic() - since:.0f} s")
+
+
+def closing():
+    say("\n== fireboss status")
+    run("fireboss", "status", ok=(0, 1, 2, 3), show=True)
+    say("\n== fireboss history")
+    run("fireboss", "history", "-n", "12", show=True)
+    say("\n== replay of this record")
+    run("fireboss", "replay", show=True)
+    say("""
+On your own engine:
+  1. make install, then write /etc/fireboss/fireboss.toml: [engine.NAME] with unit, port and your system prompt and tools
+     (fireboss check-config tells what is wrong; docs/configuration.md has every key)
+  2. fireboss polkit-rule > /etc/polkit-1/rules.d/50-fireboss.rules && systemctl enable --now firebossd
+  3. fireboss canary calibrate NAME; look at fireboss status for a while; then fireboss mode NAME enforce""")
+
+
+def main():
+    set_up()
+    for part in (healthy, degraded, death, closing):
+        try:
+            part()
+        except Exception as trouble:  # an act that breaks is a miss, and the later ones still tell something
+            check(f"{part.__name__} ran through", False, repr(trouble))
+    say(f"\n{len(failures)} missed, {time.monotonic() - begun:.0f} s")
+    if failures:
+        run("journalctl", "--no-pager", "-o", "short-monotonic", "-u", "firebossd", "-u", UNIT, "-n", "60", show=True)
+    return 1 if failures else 0
+
+
+sys.exit(main())
