@@ -1,0 +1,185 @@
+// The architecture as a test: which folder may include which, what the pure set may not touch, and that no
+// test file lies about unregistered.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Tree = std::map<std::string, std::string>;  // path from the root -> text
+
+const fs::path kRoot = FIREBOSS_SOURCE_DIR;
+
+Tree read_tree() {
+  Tree tree;
+  for (const auto* top : {"base", "canary", "probes", "engine", "supervisor", "tests"})
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
+      const auto extension = entry.path().extension();
+      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp" && extension != ".cu" &&
+                                       entry.path().filename() != "CMakeLists.txt"))
+        continue;
+      std::ifstream file(entry.path());
+      std::stringstream text;
+      text << file.rdbuf();
+      tree[fs::relative(entry.path(), kRoot).string()] = text.str();
+    }
+  return tree;
+}
+
+struct Arrow {
+  std::string_view from;
+  std::vector<std::string_view> to;
+};
+// The first entry that a path begins with counts; a folder may always include itself.
+const std::vector<Arrow> kArrows{
+    {"base/", {}},
+    {"canary/run/", {"base/", "canary/"}},
+    {"canary/", {"base/", "canary/suite/", "canary/grade/", "canary/plan/"}},
+    {"probes/", {"base/"}},
+    {"engine/", {"base/"}},
+    {"supervisor/policy/", {"base/"}},
+    {"supervisor/ports/", {"base/"}},
+    {"supervisor/config/", {"base/", "canary/suite/", "supervisor/policy/"}},
+    {"supervisor/adapters/",
+     {"base/", "canary/", "probes/", "supervisor/policy/", "supervisor/config/", "supervisor/ports/"}},
+    {"supervisor/app/",
+     {"base/", "canary/", "probes/", "supervisor/policy/", "supervisor/config/", "supervisor/ports/",
+      "supervisor/adapters/"}},
+    {"supervisor/daemon/",
+     {"base/", "canary/", "probes/", "supervisor/policy/", "supervisor/config/", "supervisor/ports/",
+      "supervisor/adapters/", "supervisor/app/"}},
+    {"supervisor/ctl/",
+     {"base/", "canary/", "probes/", "supervisor/policy/", "supervisor/config/", "supervisor/ports/",
+      "supervisor/adapters/"}},
+};
+
+std::vector<std::string> includes_of(const std::string& text, char open, char close) {
+  std::vector<std::string> found;
+  const std::regex pattern(std::string("(?:^|\n)[ \t]*#[ \t]*include[ \t]*") + open + "([^\n" + close +
+                           "]+)" + close);
+  for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it)
+    found.push_back((*it)[1]);
+  return found;
+}
+
+std::vector<std::string> wrong_arrows(const Tree& tree) {
+  std::vector<std::string> wrong;
+  for (const auto& [path, text] : tree) {
+    const auto rule = std::find_if(kArrows.begin(), kArrows.end(),
+                                   [&, &p = path](const auto& arrow) { return p.starts_with(arrow.from); });
+    if (rule == kArrows.end())
+      continue;
+    for (const auto& include : includes_of(text, '"', '"')) {
+      const bool allowed = include.starts_with(rule->from) ||
+                           std::any_of(rule->to.begin(), rule->to.end(),
+                                       [&](std::string_view folder) { return include.starts_with(folder); });
+      if (!allowed)
+        wrong.push_back(path + " includes " + include);
+    }
+  }
+  return wrong;
+}
+
+bool is_pure(const std::string& path) {
+  static const std::regex probe("probes/[^/]+/parse.*");
+  return path.starts_with("base/") || path.starts_with("canary/suite/") ||
+         path.starts_with("canary/grade/") || path.starts_with("canary/plan/") ||
+         path.starts_with("supervisor/policy/") || std::regex_match(path, probe);
+}
+
+std::vector<std::string> impurities(const Tree& tree) {
+  constexpr std::array<std::string_view, 18> kForbidden{
+      "random",   "fstream", "filesystem", "iostream",   "thread",      "mutex",
+      "unistd.h", "fcntl.h", "time.h",     "boost/asio", "boost/beast", "sqlite3",
+      "systemd/", "spdlog/", "sys/",       "sys/time.h", "atomic",      "future"};
+  static const std::regex clock(R"((_clock::now|[^a-z_]time\(|clock_gettime|gettimeofday|getenv|fopen)\b)");
+  std::vector<std::string> found;
+  for (const auto& [path, text] : tree) {
+    if (!is_pure(path))
+      continue;
+    for (const auto& include : includes_of(text, '<', '>'))
+      if (std::any_of(kForbidden.begin(), kForbidden.end(), [&](std::string_view name) {
+            return include == name ||
+                   (name.find('/') != std::string_view::npos && include.starts_with(name)) ||
+                   (name == "sqlite3" && include.starts_with(name));
+          }))
+        found.push_back(path + " includes <" + include + ">");
+    std::smatch match;
+    if (std::regex_search(text, match, clock))
+      found.push_back(path + " uses " + match[1].str());
+  }
+  return found;
+}
+
+std::vector<std::string> unregistered_tests(const Tree& tree) {
+  std::vector<std::string> found;
+  for (const auto& [path, text] : tree) {
+    if (!path.starts_with("tests/") || !path.ends_with("_test.cpp"))
+      continue;
+    bool named = false;
+    for (auto folder = fs::path(path).parent_path(); !named && !folder.empty();
+         folder = folder.parent_path()) {
+      const auto list = tree.find((folder / "CMakeLists.txt").string());
+      named =
+          list != tree.end() && list->second.find(fs::relative(path, folder).string()) != std::string::npos;
+    }
+    if (!named)
+      found.push_back(path);
+  }
+  return found;
+}
+
+TEST(Structure, ArrowsPointOneWay) {
+  EXPECT_THAT(wrong_arrows(read_tree()), IsEmpty());
+}
+
+TEST(Structure, ThePureSetTouchesNothing) {
+  EXPECT_THAT(impurities(read_tree()), IsEmpty());
+}
+
+TEST(Structure, EveryTestFileIsRegistered) {
+  EXPECT_THAT(unregistered_tests(read_tree()), IsEmpty());
+}
+
+// The checks themselves, seen red.
+TEST(StructureCheck, SeesAnArrowThatPointsBack) {
+  EXPECT_THAT(
+      wrong_arrows(
+          {{"supervisor/policy/a.cpp", "#include \"supervisor/app/b.h\"\n"},
+           {"canary/run/c.h", "#include \"canary/grade/d.h\"\n  #  include \"supervisor/ports/e.h\""},
+           {"engine/f.cpp", "#include \"canary/grade/g.h\"\n"}}),
+      ElementsAre("canary/run/c.h includes supervisor/ports/e.h", "engine/f.cpp includes canary/grade/g.h",
+                  "supervisor/policy/a.cpp includes supervisor/app/b.h"));
+}
+
+TEST(StructureCheck, SeesAClockAndAFileInThePureSet) {
+  EXPECT_THAT(
+      impurities(
+          {{"supervisor/policy/a.cpp", "#include <fstream>\nauto t = std::chrono::steady_clock::now();"},
+           {"canary/grade/b.cpp", "#include <boost/asio/awaitable.hpp>\n"},
+           {"canary/run/c.cpp", "#include <boost/asio/awaitable.hpp>\n"}}),
+      ElementsAre("canary/grade/b.cpp includes <boost/asio/awaitable.hpp>",
+                  "supervisor/policy/a.cpp includes <fstream>", "supervisor/policy/a.cpp uses _clock::now"));
+}
+
+TEST(StructureCheck, SeesATestThatNobodyRuns) {
+  EXPECT_THAT(unregistered_tests({{"tests/unit/x/CMakeLists.txt", "SOURCES b_test.cpp"},
+                                  {"tests/unit/x/a_test.cpp", ""},
+                                  {"tests/unit/x/b_test.cpp", ""}}),
+              ElementsAre("tests/unit/x/a_test.cpp"));
+}
+
+}  // namespace
