@@ -20,7 +20,7 @@ namespace fireboss::policy {
 
 struct Stepped {
   State state;
-  std::vector<Decision> decisions;
+  std::vector<Decision> decisions{};
 };
 [[nodiscard]] Stepped step(const Policy& policy, State state, const Event& event);
 
@@ -28,17 +28,17 @@ struct Stepped {
 // the simulator) waits until then and feeds TimerDue{name} with at = that time, before any event of the same
 // time.
 struct Timer {
-  MonoTime at;
-  std::string name;
+  MonoTime at{};
+  std::string name{};
 };
 [[nodiscard]] std::optional<Timer> next_timer(const Policy& policy, const State& state);
 
 // The canary run that is due at `now`, if any, and may be begun (engine ready, no operation but one in its
 // verify step, no run in flight, not down on purpose).
 struct CanaryDue {
-  std::string variant;
+  std::string variant{};
   Purpose purpose = Purpose::kScheduled;
-  std::string life;
+  std::string life{};
 };
 [[nodiscard]] std::optional<CanaryDue> canary_due(const Policy& policy, const State& state, MonoTime now);
 
@@ -48,8 +48,8 @@ struct CanaryDue {
 struct StepDue {
   ActionKind action = ActionKind::kRestart;
   Step step = Step::kEvidence;
-  std::string life;  // the life the operation was opened for: re-read just before acting
-  MonoTime deadline;
+  std::string life{};  // the life the operation was opened for: re-read just before acting
+  MonoTime deadline{};
 };
 [[nodiscard]] std::optional<StepDue> operation_step(const Policy& policy, const State& state);
 

@@ -1,0 +1,57 @@
+#pragma once
+// Questions about a state that the rules, the shell and the screens all ask.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "supervisor/policy/policy.h"
+#include "supervisor/policy/state.h"
+
+namespace fireboss::policy {
+
+// Enforce counts only once every variant is calibrated with few enough failures.
+[[nodiscard]] bool calibrated(const Policy& policy, const State& state);
+[[nodiscard]] Mode effective_mode(const Policy& policy, const State& state);
+
+[[nodiscard]] bool alive(const State& state);  // a current life that has not ended
+[[nodiscard]] bool ready(const State& state);  // ... and answers
+[[nodiscard]] bool down_on_purpose(const State& state);
+[[nodiscard]] bool known_past_life(const State& state, std::string_view life);
+
+// Suite hash and fingerprint of the current life. A life that came without a fingerprint has that of the one
+// before: nothing said that it changed.
+[[nodiscard]] std::string baseline_key(const State& state);
+[[nodiscard]] const Baseline* find_baseline(const State& state, std::string_view key);
+[[nodiscard]] bool has_passed(const State& state, std::string_view variant);
+
+enum class Traffic { kUnknown, kBusy, kQuiet };  // unknown counts as traffic
+[[nodiscard]] Traffic traffic(const Policy& policy, const State& state, MonoTime now);
+// Busy only for tokens already produced: when the window over them ends.
+[[nodiscard]] std::optional<MonoTime> quiet_at(const Policy& policy, const State& state, MonoTime now);
+// For people: "3 running, 1 waiting", "no information".
+[[nodiscard]] std::string traffic_text(const Policy& policy, const State& state, MonoTime now);
+
+// Since when no progress is proven: work present and every counter frozen, or two runs timed out and no byte
+// sent. nullopt: not proven. `due`: when the proof will be long enough (R5).
+struct Standstill {
+  MonoTime since{}, due{};
+  std::string what;
+};
+[[nodiscard]] std::optional<Standstill> standstill(const Policy& policy, const State& state);
+
+[[nodiscard]] std::int64_t charges_in_window(const Policy& policy, const std::vector<Charge>& charges,
+                                             MonoTime now);
+// When the budget allows the next restart: now or earlier if it does already.
+[[nodiscard]] MonoTime budget_free_at(const Policy& policy, const std::vector<Charge>& charges, MonoTime now);
+
+// Whoever holds a GPU now, "" if nobody does; several are joined by ", ".
+[[nodiscard]] std::string lease_holder(const State& state);
+// A fault of our own that keeps everything from beginning.
+[[nodiscard]] std::optional<OwnFaultKind> blocking_fault(const State& state);
+
+// Middle one of the ages (the lower one of two).
+[[nodiscard]] std::optional<Millis> median(std::vector<Millis> ages);
+
+}  // namespace fireboss::policy
