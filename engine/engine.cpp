@@ -135,7 +135,8 @@ class Engine {
         }) {}
 
   [[nodiscard]] Result<> start(HttpServer& server);
-  net::awaitable<void> signals(HttpServer& server, net::io_context& io);
+  // Ends the event loop after a signal of `set`.
+  net::awaitable<void> signals(HttpServer& server, net::signal_set& set, net::io_context& io);
   net::awaitable<void> drill_clock();
 
  private:
@@ -205,8 +206,7 @@ Result<> Engine::start(HttpServer& server) {
   return server.serve(*service_);
 }
 
-net::awaitable<void> Engine::signals(HttpServer& server, net::io_context& io) {
-  net::signal_set set(io, SIGTERM, SIGINT);
+net::awaitable<void> Engine::signals(HttpServer& server, net::signal_set& set, net::io_context& io) {
   for (;;) {
     const auto [error, number] = co_await set.async_wait(kAwait);
     if (error) {
@@ -280,7 +280,9 @@ int run_engine(const Options& options) {
     spdlog::critical("{}", started.error().message);
     return 1;
   }
-  net::co_spawn(io, engine.signals(server, io), net::detached);
+  // Before READY=1: who is ready can be stopped.
+  net::signal_set set(io, SIGTERM, SIGINT);
+  net::co_spawn(io, engine.signals(server, set, io), net::detached);
   if (options.enable_faults) {
     net::co_spawn(io, engine.drill_clock(), net::detached);
   }
