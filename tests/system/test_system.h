@@ -38,8 +38,8 @@ class SystemTest : public testing::Test {
   bool until(Done done, Millis deadline = Millis{15'000}) {
     const auto end = std::chrono::steady_clock::now() + deadline;
     while (!done()) {
-      x_loop.restart();
-      if (x_loop.run_one_until(end) == 0 && std::chrono::steady_clock::now() >= end)
+      loop_.restart();
+      if (loop_.run_one_until(end) == 0 && std::chrono::steady_clock::now() >= end)
         return done();
     }
     return true;
@@ -48,7 +48,7 @@ class SystemTest : public testing::Test {
   template <typename T>
   T await(boost::asio::awaitable<T> work, Millis deadline = Millis{30'000}) {
     std::optional<T> out;
-    boost::asio::co_spawn(x_loop, std::move(work), [&](std::exception_ptr error, T value) {
+    boost::asio::co_spawn(loop_, std::move(work), [&](std::exception_ptr error, T value) {
       if (error)
         std::rethrow_exception(error);
       out = std::move(value);
@@ -57,7 +57,7 @@ class SystemTest : public testing::Test {
     return std::move(out).value();
   }
 
-  boost::asio::io_context x_loop{1};
+  boost::asio::io_context loop_{1};
 };
 
 // All news of one unit, in order.

@@ -12,20 +12,20 @@ using sdbus::SystemdUnits;
 class UnitsTest : public SystemTest {
  protected:
   void SetUp() override {
-    x_units.emplace(x_loop.get_executor());
-    x_units->watch("engine.service", std::ref(x_news));
+    units_.emplace(loop_.get_executor());
+    units_->watch("engine.service", std::ref(news_));
   }
   bool until_active(const std::string& sub_state) {
     return until(
-        [&] { return x_news.last_snapshot() != nullptr && x_news.last_snapshot()->sub_state == sub_state; });
+        [&] { return news_.last_snapshot() != nullptr && news_.last_snapshot()->sub_state == sub_state; });
   }
   Result<ports::JobOutcome> restart(Millis deadline = Millis{20'000}) {
-    return await(x_units->restart("engine.service", deadline, [this] { ++x_sent; }));
+    return await(units_->restart("engine.service", deadline, [this] { ++sent_; }));
   }
 
-  News x_news;
-  int x_sent = 0;
-  std::optional<SystemdUnits> x_units;
+  News news_;
+  int sent_ = 0;
+  std::optional<SystemdUnits> units_;
 };
 
 TEST_F(UnitsTest, SnapshotOfARunningUnitAgreesWithSystemctl) {
@@ -33,7 +33,7 @@ TEST_F(UnitsTest, SnapshotOfARunningUnitAgreesWithSystemctl) {
              "[Service]\nType=notify\nRestart=always\n" + demo_command("ready 'log=two words'"));
   ASSERT_EQ(shell("systemctl start engine.service").status, 0);
   ASSERT_TRUE(until_active("running"));
-  const auto now = await(x_units->snapshot("engine.service"));
+  const auto now = await(units_->snapshot("engine.service"));
   ASSERT_TRUE(now) << now.error().message;
   EXPECT_EQ(now->load_state, "loaded");
   EXPECT_EQ(now->active, ActiveState::kActive);
@@ -62,10 +62,10 @@ TEST_F(UnitsTest, RestartThatSucceedsIsDoneAndMakesANewLife) {
   const auto outcome = restart();
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(outcome->result, JobResult::kDone);
-  EXPECT_EQ(x_sent, 1);
+  EXPECT_EQ(sent_, 1);
   EXPECT_NE(property("engine.service", "InvocationID"), before);
-  ASSERT_TRUE(until([&] { return x_news.jobs().size() >= 2; }));
-  const auto jobs = x_news.jobs();
+  ASSERT_TRUE(until([&] { return news_.jobs().size() >= 2; }));
+  const auto jobs = news_.jobs();
   EXPECT_EQ(jobs.front().type, "restart");
   EXPECT_TRUE(jobs.front().ours);
   EXPECT_FALSE(jobs.front().ended);

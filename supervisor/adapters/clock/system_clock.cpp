@@ -17,7 +17,7 @@ Millis read_clock(clockid_t id) {
 
 SystemClock::SystemClock(const std::filesystem::path& proc_root) {
   std::ifstream file(proc_root / "sys/kernel/random/boot_id");
-  std::getline(file, x_boot_id);
+  std::getline(file, boot_id_);
 }
 
 MonoTime SystemClock::mono() const {

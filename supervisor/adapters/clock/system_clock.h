@@ -15,10 +15,10 @@ class SystemClock final : public ports::Clock {
   MonoTime mono() const override;
   MonoTime boot() const override;
   WallTime wall() const override;
-  std::string boot_id() const override { return x_boot_id; }
+  std::string boot_id() const override { return boot_id_; }
 
  private:
-  std::string x_boot_id;
+  std::string boot_id_;
 };
 
 }  // namespace fireboss::clock

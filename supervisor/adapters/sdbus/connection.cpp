@@ -29,7 +29,7 @@ struct Connection::Call {
 };
 
 Connection::Connection(asio::any_io_executor executor)
-    : x_executor(executor), x_socket(executor), x_timer(executor) {}
+    : executor_(executor), socket_(executor), timer_(executor) {}
 
 Connection::~Connection() {
   close();
@@ -42,55 +42,55 @@ Result<std::shared_ptr<Connection>> Connection::open(asio::any_io_executor execu
   const std::string what = "bus " + (address.empty() ? std::string("(system)") : address);
   int r = 0;
   if (address.empty()) {
-    r = sd_bus_open_system(&self->x_bus);
+    r = sd_bus_open_system(&self->bus_);
   } else {
-    r = sd_bus_new(&self->x_bus);
+    r = sd_bus_new(&self->bus_);
     if (r >= 0)
-      r = sd_bus_set_address(self->x_bus, address.c_str());
+      r = sd_bus_set_address(self->bus_, address.c_str());
     if (r >= 0)
-      r = sd_bus_set_bus_client(self->x_bus, 1);
+      r = sd_bus_set_bus_client(self->bus_, 1);
     if (r >= 0)
-      r = sd_bus_start(self->x_bus);
+      r = sd_bus_start(self->bus_);
   }
   if (r >= 0)
-    r = sd_bus_set_exit_on_disconnect(self->x_bus, 0);
-  const int fd = r < 0 ? r : sd_bus_get_fd(self->x_bus);
+    r = sd_bus_set_exit_on_disconnect(self->bus_, 0);
+  const int fd = r < 0 ? r : sd_bus_get_fd(self->bus_);
   if (fd < 0)
     return fail(errno_error(fd, what));
   const int copy = dup(fd);
   if (copy < 0)
     return fail(errno_error(-errno, what));
   boost::system::error_code error;
-  self->x_socket.assign(copy, error);
+  self->socket_.assign(copy, error);
   if (error) {
     ::close(copy);
     return fail(ErrorCode::kInternal, what + ": " + error.message());
   }
-  self->x_on_closed = std::move(on_closed);
+  self->on_closed_ = std::move(on_closed);
   self->pump_soon();
   return self;
 }
 
 void Connection::close() {
-  x_on_closed = nullptr;
+  on_closed_ = nullptr;
   boost::system::error_code ignored;
-  x_socket.close(ignored);
-  x_timer.cancel();
-  for (const auto& weak : x_calls) {
+  socket_.close(ignored);
+  timer_.cancel();
+  for (const auto& weak : calls_) {
     if (const auto call = weak.lock()) {
       call->closed = true;
       call->timer.cancel();
     }
   }
-  x_calls.clear();
-  x_unsent.clear();
-  if (x_bus != nullptr)
-    sd_bus_close_unref(std::exchange(x_bus, nullptr));
+  calls_.clear();
+  unsent_.clear();
+  if (bus_ != nullptr)
+    sd_bus_close_unref(std::exchange(bus_, nullptr));
 }
 
 Result<std::shared_ptr<Connection::Subscription>> Connection::subscribe(
     const std::string& match_rule, std::function<void(sd_bus_message*)> on_signal) {
-  if (x_bus == nullptr)
+  if (bus_ == nullptr)
     return fail(ErrorCode::kUnavailable, "no connection to the bus");
   auto subscription = std::make_shared<Subscription>();
   subscription->connection = weak_from_this();
@@ -105,14 +105,14 @@ Result<std::shared_ptr<Connection::Subscription>> Connection::subscribe(
     if (refused == nullptr || !self)
       return 0;
     // not from here: it would free the bus under sd-bus's feet
-    asio::post(self->x_executor,
+    asio::post(self->executor_,
                [self, error = to_error(refused->name, refused->message ? refused->message : "",
                                        {"AddMatch", ""})] { self->lost(error); });
     return 0;
   };
   sd_bus_slot* slot = nullptr;
   const int r =
-      sd_bus_add_match_async(x_bus, &slot, match_rule.c_str(), handle, installed, subscription.get());
+      sd_bus_add_match_async(bus_, &slot, match_rule.c_str(), handle, installed, subscription.get());
   if (r < 0)
     return fail(errno_error(r, "match " + match_rule));
   subscription->slot.reset(slot);
@@ -122,10 +122,10 @@ Result<std::shared_ptr<Connection::Subscription>> Connection::subscribe(
 
 Result<Message> Connection::new_call(const std::string& destination, const std::string& path,
                                      const std::string& interface, const std::string& method) {
-  if (x_bus == nullptr)
+  if (bus_ == nullptr)
     return fail(ErrorCode::kUnavailable, method + ": no connection to the bus");
   sd_bus_message* message = nullptr;
-  const int r = sd_bus_message_new_method_call(x_bus, &message, destination.c_str(), path.c_str(),
+  const int r = sd_bus_message_new_method_call(bus_, &message, destination.c_str(), path.c_str(),
                                                interface.c_str(), method.c_str());
   if (r < 0)
     return fail(errno_error(r, method));
@@ -146,21 +146,21 @@ asio::awaitable<Result<Message>> Connection::call(Message message, Millis deadli
   const auto self = shared_from_this();
   // the views in `asked` may point into the caller's temporaries
   const std::string method(asked.method), unit(asked.unit);
-  const auto call = std::make_shared<Call>(x_executor);
+  const auto call = std::make_shared<Call>(executor_);
   call->hook = std::move(hooks.on_reply);
-  if (x_bus == nullptr)
+  if (bus_ == nullptr)
     co_return fail(ErrorCode::kUnavailable, method + " " + unit + ": no connection to the bus");
   sd_bus_slot* raw_slot = nullptr;
   // no time-out of sd-bus's own: ours is the only one, so that NoReply always means a lost peer
   const int r =
-      sd_bus_call_async(x_bus, &raw_slot, message.get(), &Connection::on_reply, call.get(), UINT64_MAX);
+      sd_bus_call_async(bus_, &raw_slot, message.get(), &Connection::on_reply, call.get(), UINT64_MAX);
   if (r < 0)
     co_return fail(errno_error(r, method + " " + unit));
   const Slot slot(raw_slot);  // freed before `call`: no reply reaches a dead object
-  std::erase_if(x_calls, [](const auto& weak) { return weak.expired(); });
-  x_calls.push_back(call);
+  std::erase_if(calls_, [](const auto& weak) { return weak.expired(); });
+  calls_.push_back(call);
   if (hooks.on_sent)
-    x_unsent.push_back(std::move(hooks.on_sent));
+    unsent_.push_back(std::move(hooks.on_sent));
   run_sent_hooks();
   arm();
   call->timer.expires_after(deadline);
@@ -178,18 +178,18 @@ asio::awaitable<Result<Message>> Connection::call(Message message, Millis deadli
 
 void Connection::run_sent_hooks() {
   std::uint64_t queued = 0;
-  if (x_unsent.empty() || sd_bus_get_n_queued_write(x_bus, &queued) < 0 || queued > 0)
+  if (unsent_.empty() || sd_bus_get_n_queued_write(bus_, &queued) < 0 || queued > 0)
     return;
-  for (const auto& hook : std::exchange(x_unsent, {}))
+  for (const auto& hook : std::exchange(unsent_, {}))
     hook();
 }
 
 void Connection::pump_soon() {
-  if (std::exchange(x_pump_posted, true))
+  if (std::exchange(pump_posted_, true))
     return;
-  asio::post(x_executor, [weak = weak_from_this()] {
+  asio::post(executor_, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) {
-      self->x_pump_posted = false;
+      self->pump_posted_ = false;
       self->pump();
     }
   });
@@ -198,12 +198,12 @@ void Connection::pump_soon() {
 void Connection::pump() {
   const auto self = shared_from_this();  // a callback may drop the last other reference
   for (int i = 0; i < kPerTurn; ++i) {
-    if (x_bus == nullptr)
+    if (bus_ == nullptr)
       return;
-    const int r = sd_bus_process(x_bus, nullptr);
+    const int r = sd_bus_process(bus_, nullptr);
     if (r < 0)
       return lost(errno_error(r, "bus"));
-    if (x_bus == nullptr)
+    if (bus_ == nullptr)
       return;
     run_sent_hooks();
     if (r == 0)
@@ -213,9 +213,9 @@ void Connection::pump() {
 }
 
 void Connection::arm() {
-  if (x_bus == nullptr)
+  if (bus_ == nullptr)
     return;
-  const int events = sd_bus_get_events(x_bus);
+  const int events = sd_bus_get_events(bus_);
   if (events < 0)
     return pump_soon();  // it says what is wrong
   const auto on_ready = [weak = weak_from_this()](bool Connection::*flag) {
@@ -228,24 +228,24 @@ void Connection::arm() {
         self->pump();
     };
   };
-  if ((events & POLLIN) != 0 && !std::exchange(x_reading, true))
-    x_socket.async_wait(asio::posix::stream_descriptor::wait_read, on_ready(&Connection::x_reading));
-  if ((events & POLLOUT) != 0 && !std::exchange(x_writing, true))
-    x_socket.async_wait(asio::posix::stream_descriptor::wait_write, on_ready(&Connection::x_writing));
+  if ((events & POLLIN) != 0 && !std::exchange(reading_, true))
+    socket_.async_wait(asio::posix::stream_descriptor::wait_read, on_ready(&Connection::reading_));
+  if ((events & POLLOUT) != 0 && !std::exchange(writing_, true))
+    socket_.async_wait(asio::posix::stream_descriptor::wait_write, on_ready(&Connection::writing_));
   std::uint64_t until = UINT64_MAX;  // CLOCK_MONOTONIC in microseconds, as steady_clock's
-  if (sd_bus_get_timeout(x_bus, &until) < 0 || until == UINT64_MAX)
+  if (sd_bus_get_timeout(bus_, &until) < 0 || until == UINT64_MAX)
     return;
   if (until == 0)
     return pump_soon();
-  x_timer.expires_at(std::chrono::steady_clock::time_point(std::chrono::microseconds(until)));
-  x_timer.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+  timer_.expires_at(std::chrono::steady_clock::time_point(std::chrono::microseconds(until)));
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     if (const auto self = weak.lock(); self && !error)
       self->pump();
   });
 }
 
 void Connection::lost(const Error& error) {
-  const auto tell = std::exchange(x_on_closed, nullptr);
+  const auto tell = std::exchange(on_closed_, nullptr);
   close();
   if (tell)
     tell(error);

@@ -71,14 +71,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void lost(const Error& error);
   static int on_reply(sd_bus_message* message, void* userdata, sd_bus_error* error) noexcept;
 
-  boost::asio::any_io_executor x_executor;
-  boost::asio::posix::stream_descriptor x_socket;  // a duplicate: Asio closes its own
-  boost::asio::steady_timer x_timer;
-  sd_bus* x_bus = nullptr;
-  std::function<void(const Error&)> x_on_closed;
-  std::vector<std::weak_ptr<Call>> x_calls;
-  std::vector<std::function<void()>> x_unsent;  // hooks of what still lies in the write queue
-  bool x_reading = false, x_writing = false, x_pump_posted = false;
+  boost::asio::any_io_executor executor_;
+  boost::asio::posix::stream_descriptor socket_;  // a duplicate: Asio closes its own
+  boost::asio::steady_timer timer_;
+  sd_bus* bus_ = nullptr;
+  std::function<void(const Error&)> on_closed_;
+  std::vector<std::weak_ptr<Call>> calls_;
+  std::vector<std::function<void()>> unsent_;  // hooks of what still lies in the write queue
+  bool reading_ = false, writing_ = false, pump_posted_ = false;
 };
 
 struct Connection::Subscription {

@@ -39,23 +39,23 @@ asio::awaitable<Result<UnitProperties>> Session::get_all(std::string unit) {
   const auto path = unit_path(unit);
   if (!path)
     co_return fail(path.error());
-  if (!x_connection)
+  if (!connection_)
     co_return fail(ErrorCode::kUnavailable, unit + ": no connection to systemd");
-  auto message = x_connection->new_call(kSystemd, *path, kProperties, "GetAll");
+  auto message = connection_->new_call(kSystemd, *path, kProperties, "GetAll");
   if (!message)
     co_return fail(message.error());
   if (const int r = sd_bus_message_append(message->get(), "s", ""); r < 0)
     co_return fail(errno_error(r, "GetAll"));
-  const auto reply = co_await x_connection->call(std::move(*message), kCallDeadline, {"GetAll", unit});
+  const auto reply = co_await connection_->call(std::move(*message), kCallDeadline, {"GetAll", unit});
   if (!reply)
     co_return fail(reply.error());
   co_return read_properties(reply->get(), unit);
 }
 
 asio::awaitable<Result<std::vector<std::string>>> Session::active_among(std::vector<std::string> units) {
-  if (!x_connection)
+  if (!connection_)
     co_return fail(ErrorCode::kUnavailable, "no connection to systemd");
-  auto message = x_connection->new_call(kSystemd, kManagerPath, kManager, "ListUnitsByNames");
+  auto message = connection_->new_call(kSystemd, kManagerPath, kManager, "ListUnitsByNames");
   if (!message)
     co_return fail(message.error());
   int r = sd_bus_message_open_container(message->get(), 'a', "s");
@@ -66,8 +66,7 @@ asio::awaitable<Result<std::vector<std::string>>> Session::active_among(std::vec
     r = sd_bus_message_close_container(message->get());
   if (r < 0)
     co_return fail(errno_error(r, "ListUnitsByNames"));
-  const auto reply =
-      co_await x_connection->call(std::move(*message), kCallDeadline, {"ListUnitsByNames", ""});
+  const auto reply = co_await connection_->call(std::move(*message), kCallDeadline, {"ListUnitsByNames", ""});
   if (!reply)
     co_return fail(reply.error());
   std::vector<std::string> out;
@@ -116,14 +115,14 @@ asio::awaitable<Result<std::vector<std::string>>> Session::dependents(std::strin
 }
 
 asio::awaitable<Result<std::string>> Session::job_type(std::string path) {
-  if (!x_connection)
+  if (!connection_)
     co_return fail(ErrorCode::kUnavailable, path + ": no connection to systemd");
-  auto message = x_connection->new_call(kSystemd, path, kProperties, "Get");
+  auto message = connection_->new_call(kSystemd, path, kProperties, "Get");
   if (!message)
     co_return fail(message.error());
   if (const int r = sd_bus_message_append(message->get(), "ss", kJob, "JobType"); r < 0)
     co_return fail(errno_error(r, "Get JobType"));
-  const auto reply = co_await x_connection->call(std::move(*message), kCallDeadline, {"Get JobType", path});
+  const auto reply = co_await connection_->call(std::move(*message), kCallDeadline, {"Get JobType", path});
   if (!reply)
     co_return fail(reply.error());
   const char* type = nullptr;

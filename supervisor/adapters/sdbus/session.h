@@ -85,22 +85,22 @@ class Session : public std::enable_shared_from_this<Session> {
                                                                       std::vector<std::string> reached);
   boost::asio::awaitable<Result<std::string>> job_type(std::string path);
 
-  boost::asio::any_io_executor x_executor;
-  Options x_options;
-  bool x_stopped = false, x_up = false, x_told_lost = false;
-  std::shared_ptr<Connection> x_connection;
-  std::vector<std::shared_ptr<Connection::Subscription>> x_subscriptions;
-  std::string x_owner;  // systemd's unique name on the bus
-  std::optional<Error> x_lost;
-  boost::asio::steady_timer x_until_lost, x_pause;
+  boost::asio::any_io_executor executor_;
+  Options options_;
+  bool stopped_ = false, up_ = false, told_lost_ = false;
+  std::shared_ptr<Connection> connection_;
+  std::vector<std::shared_ptr<Connection::Subscription>> subscriptions_;
+  std::string owner_;  // systemd's unique name on the bus
+  std::optional<Error> lost_;
+  boost::asio::steady_timer until_lost_, pause_;
 
-  std::map<std::string, Watch> x_watches;
-  std::map<std::string, std::string> x_lives;  // unit -> the last invocation id seen
-  std::map<std::string, Job> x_jobs;           // path -> jobs of watched units
-  std::map<std::string, std::string> x_ours;   // path -> type of jobs that we made
+  std::map<std::string, Watch> watches_;
+  std::map<std::string, std::string> lives_;  // unit -> the last invocation id seen
+  std::map<std::string, Job> jobs_;           // path -> jobs of watched units
+  std::map<std::string, std::string> ours_;   // path -> type of jobs that we made
   // What was removed lately: a quick job can be gone before its path is known here.
-  std::deque<std::pair<std::string, std::string>> x_removed;
-  std::vector<std::shared_ptr<JobWait>> x_waits;
+  std::deque<std::pair<std::string, std::string>> removed_;
+  std::vector<std::shared_ptr<JobWait>> waits_;
 };
 
 }  // namespace fireboss::sdbus

@@ -7,24 +7,24 @@ namespace fireboss::sdbus {
 namespace asio = boost::asio;
 
 SystemdUnits::SystemdUnits(asio::any_io_executor executor, Options options)
-    : x_session(std::make_shared<Session>(std::move(executor), std::move(options))) {
-  x_session->start();
+    : session_(std::make_shared<Session>(std::move(executor), std::move(options))) {
+  session_->start();
 }
 
 SystemdUnits::~SystemdUnits() {
-  x_session->stop();
+  session_->stop();
 }
 
 void SystemdUnits::watch(const std::string& unit, std::function<void(const ports::UnitNews&)> on_news) {
-  x_session->watch(unit, std::move(on_news));
+  session_->watch(unit, std::move(on_news));
 }
 
 void SystemdUnits::unwatch(const std::string& unit) {
-  x_session->unwatch(unit);
+  session_->unwatch(unit);
 }
 
 asio::awaitable<Result<ports::UnitSnapshot>> SystemdUnits::snapshot(std::string unit) {
-  const auto session = x_session;
+  const auto session = session_;
   auto snapshot = co_await session->fetch(unit);
   // systemd answers for any name that could be a unit's
   if (snapshot && snapshot->load_state == "not-found")
@@ -34,18 +34,18 @@ asio::awaitable<Result<ports::UnitSnapshot>> SystemdUnits::snapshot(std::string 
 
 asio::awaitable<Result<ports::JobOutcome>> SystemdUnits::restart(std::string unit, Millis deadline,
                                                                  std::function<void()> on_sent) {
-  const auto session = x_session;
+  const auto session = session_;
   co_return co_await session->act("RestartUnit", std::move(unit), deadline, std::move(on_sent));
 }
 
 asio::awaitable<Result<ports::JobOutcome>> SystemdUnits::start(std::string unit, Millis deadline,
                                                                std::function<void()> on_sent) {
-  const auto session = x_session;
+  const auto session = session_;
   co_return co_await session->act("StartUnit", std::move(unit), deadline, std::move(on_sent));
 }
 
 asio::awaitable<Result<void>> SystemdUnits::reset_failed(std::string unit) {
-  const auto session = x_session;
+  const auto session = session_;
   const auto reply = co_await session->call_manager("ResetFailedUnit", std::move(unit));
   if (!reply)
     co_return fail(reply.error());
@@ -53,7 +53,7 @@ asio::awaitable<Result<void>> SystemdUnits::reset_failed(std::string unit) {
 }
 
 asio::awaitable<Result<std::vector<ports::UnitManager::Process>>> SystemdUnits::processes(std::string unit) {
-  const auto session = x_session;
+  const auto session = session_;
   const auto reply = co_await session->call_manager("GetUnitProcesses", std::move(unit));
   if (!reply)
     co_return fail(reply.error());

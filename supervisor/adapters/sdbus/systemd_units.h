@@ -36,7 +36,7 @@ class SystemdUnits final : public ports::UnitManager {
   boost::asio::awaitable<Result<std::vector<Process>>> processes(std::string unit) override;
 
  private:
-  std::shared_ptr<Session> x_session;
+  std::shared_ptr<Session> session_;
 };
 
 }  // namespace fireboss::sdbus
