@@ -27,8 +27,8 @@ struct Decision {
   Severity severity = Severity::kInfo;
   std::string alert_key{};  // of an alert: same key = same episode
   bool charged = false;     // of a restart: it counts against the budget (R4)
-  std::string
-      about;  // what it answers: "dead", "roles", "stall", "degraded", "recycle", "asked", "operation"
+  // What it answers: "down", "dead", "roles", "stall", "degraded", "asked", "recycle" or "operation".
+  std::string about{};
 };
 
 }  // namespace fireboss::policy
