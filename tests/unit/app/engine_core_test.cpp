@@ -1,0 +1,138 @@
+#include "supervisor/app/engine_core.h"
+
+#include <gmock/gmock.h>
+
+#include "supervisor/policy/codec.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/fake_store.h"
+
+namespace fireboss::app {
+namespace {
+
+using fireboss::testing::FakeClock;
+using fireboss::testing::FakeStore;
+
+config::Engine drill() {
+  config::Engine engine;
+  engine.name = "drill";
+  engine.unit = "drill.service";
+  engine.policy.variants = {"chat"};
+  engine.policy.mode = policy::Mode::kEnforce;
+  engine.policy_hash = "hash";
+  return engine;
+}
+
+class EngineCoreTest : public ::testing::Test {
+ protected:
+  void feed(policy::EventBody body) { core_.feed(std::move(body)); }
+
+  // An engine that is ready, calibrated and has passed.
+  void bring_up() {
+    feed(policy::DaemonStarted{std::nullopt, "a", "boot-1"});
+    feed(policy::LifeStarted{"a", policy::LifeCause::kSystemd, "f", Millis{0}});
+    feed(policy::Ready{"a", "f"});
+    feed(policy::Calibrated{"chat", "f", 40, 0, 200, 400});
+    feed(policy::CanaryResult{"chat", "a", {"ok", "ok", "ok", "ok"}, policy::Purpose::kScheduled});
+    ASSERT_TRUE(store_.closed.empty());
+  }
+  void degrade() {
+    clock_.advance(Millis{1'000});
+    feed(policy::CanaryResult{"chat", "a", {"leak", "leak", "ok", "leak"}, policy::Purpose::kScheduled});
+  }
+  void end_step(policy::Step step) {
+    feed(policy::ActionOutcome{policy::ActionKind::kRestart, step, policy::StepResult::kDone, ""});
+  }
+
+  FakeClock clock_;
+  FakeStore store_;
+  config::Engine engine_ = drill();
+  std::vector<policy::Decision> told_;
+  EngineCore core_{engine_, clock_, store_,
+                   [this](const policy::Decision& decision) { told_.push_back(decision); }};
+};
+
+TEST_F(EngineCoreTest, RecordsTheOperationInTheTransactionOfTheDecision) {
+  bring_up();
+  degrade();
+  ASSERT_TRUE(core_.operation());
+  EXPECT_EQ(core_.operation()->step, policy::Step::kEvidence);
+  ASSERT_TRUE(store_.open);
+  EXPECT_EQ(store_.open->kind, "restart");
+  EXPECT_EQ(store_.open->life, "a");
+  const auto& record = store_.records.back();
+  EXPECT_EQ(record.event.kind, "canary");
+  EXPECT_TRUE(record.open_action);
+}
+
+TEST_F(EngineCoreTest, FollowsAnOperationToItsCleanEnd) {
+  bring_up();
+  degrade();
+  for (const auto step :
+       {policy::Step::kEvidence, policy::Step::kLease, policy::Step::kPreStop, policy::Step::kDrain})
+    end_step(step);
+  ASSERT_EQ(core_.operation()->step, policy::Step::kJob);
+  EXPECT_EQ(store_.open->step, "job");
+  feed(policy::LifeEnded{"a", "success", 0, true, true, std::nullopt, false});
+  feed(policy::LifeStarted{"b", policy::LifeCause::kFirebossd, "f", Millis{0}});
+  end_step(policy::Step::kJob);
+  feed(policy::Ready{"b", "f"});
+  feed(policy::CanaryResult{"chat", "b", {"ok", "ok", "ok", "ok"}, policy::Purpose::kVerify});
+  if (core_.operation())
+    end_step(policy::Step::kPostReady);
+  ASSERT_EQ(store_.closed.size(), 1U);
+  EXPECT_EQ(store_.closed.front().state, "clean");
+  EXPECT_FALSE(store_.open);
+  EXPECT_THAT(store_.closed.front().steps, ::testing::HasSubstr("\"step\":\"drain\""));
+}
+
+TEST_F(EngineCoreTest, BeginsNothingThatItCannotRecord) {
+  bring_up();
+  store_.trouble = Error{ErrorCode::kFull, "no space"};
+  degrade();
+  EXPECT_FALSE(core_.operation());
+  EXPECT_FALSE(core_.recording());
+  EXPECT_EQ(core_.state().own_faults.count(policy::OwnFaultKind::kDiskFull), 1U);
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.back().kind, policy::DecisionKind::kRefuse);
+  EXPECT_TRUE(told_.back().reason.starts_with("R8")) << told_.back().reason;
+}
+
+TEST_F(EngineCoreTest, WritesWhatWaitedInOrderAndThenGoesOn) {
+  bring_up();
+  const auto before = store_.records.size();
+  store_.trouble = Error{ErrorCode::kBusy, "database is locked"};
+  degrade();
+  clock_.advance(Millis{5'000});
+  EXPECT_FALSE(core_.retry_records());
+  store_.trouble.reset();
+  EXPECT_TRUE(core_.retry_records());
+  EXPECT_TRUE(core_.state().own_faults.empty());
+  std::vector<std::string> kinds;
+  for (std::size_t i = before; i < store_.records.size(); ++i)
+    kinds.push_back(store_.records[i].event.kind);
+  EXPECT_THAT(kinds, ::testing::ElementsAre("own_fault", "canary", "own_fault"));
+  // The evidence is still fresh: now it may be acted on, with fresh evidence at the latest.
+  EXPECT_TRUE(core_.operation() || core_.canary());
+}
+
+TEST_F(EngineCoreTest, TakesUpTheOperationThatItsPredecessorLeftOpen) {
+  bring_up();
+  degrade();
+  EngineCore successor(engine_, clock_, store_, [](const policy::Decision&) {});
+  ASSERT_TRUE(successor.restore());
+  ASSERT_TRUE(successor.pending());
+  EXPECT_EQ(successor.pending()->life, "a");
+  successor.feed(policy::DaemonStarted{successor.pending(), "a", "boot-1"});
+  // The job was never sent: closed as abandoned, never fired by itself.
+  EXPECT_FALSE(successor.operation() && successor.operation()->step == policy::Step::kJob);
+}
+
+TEST_F(EngineCoreTest, KeepsTheStateViewEqualToItsOwn) {
+  bring_up();
+  degrade();
+  ASSERT_TRUE(store_.last_state);
+  EXPECT_EQ(policy::decode_state(*store_.last_state).value(), core_.state());
+}
+
+}  // namespace
+}  // namespace fireboss::app
