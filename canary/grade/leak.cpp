@@ -36,8 +36,8 @@ constexpr const char* kAmbiguousTokens =
     // Half of a mark: its other half was cut off or eaten.
     R"(|<\|[a-z][a-z_]{2,32}|[a-z_]{2,32}\|>|<[|｜]\s*$)"
     // The names without their brackets.
-    R"(|\b(?:im_start|im_end|im_sep|im_middle|eot_id|eom_id|start_header_id|end_header_id|begin_of_text|end_of_text)\b)"
-    R"(|\b(?:endoftext|endofprompt|start_of_turn|end_of_turn|start_of_role|end_of_role|begin_of_sentence|end_of_sentence)\b))";
+    R"(|(?:im_start|im_end|im_sep|im_middle|eot_id|eom_id|start_header_id|end_header_id|begin_of_text|end_of_text)\b)"
+    R"(|(?:endoftext|endofprompt|start_of_turn|end_of_turn|start_of_role|end_of_role|begin_of_sentence|end_of_sentence)\b))";
 
 constexpr const char* kToolMarks =
     R"((</?(?:tool_calls?|tool_response|function_calls?|tools|TOOLCALL|tool_code|arg_key|arg_value|longcat_tool_call)>)"
