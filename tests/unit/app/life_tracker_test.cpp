@@ -376,6 +376,34 @@ TEST_F(LifeTrackerTest, CrashLoopEndsInTheStartLimitWhateverTheResultSays) {
   EXPECT_EQ(settle(), "nothing to settle");
 }
 
+TEST_F(LifeTrackerTest, CrashLoopSeenOnlyAtItsEndIsADeath) {
+  run("a");
+  journal(failed_with("a", "exit-code"));
+  journal(stopped("a", "restart"));
+  journal(repeated("a"));
+  EXPECT_EQ(snapshot(failed("a", "exit-code")), "ended a stop=no restart=no auto=no limit");
+}
+
+TEST_F(LifeTrackerTest, JobThatEndsInTheNextLifeSaysNothingAboutThatOne) {
+  run("a");
+  job(job_new(7, "restart"));
+  auto b = running("b");
+  b.job_id = 7;
+  snapshot(b);
+  job(job_done(7, "restart"));
+  now_ += Millis{60'000};
+  EXPECT_EQ(snapshot(dead("b")), "");
+  EXPECT_EQ(settle(), "ended b stop=no restart=no auto=no");
+}
+
+TEST_F(LifeTrackerTest, JobWhoseEndNobodyHeardIsForgottenWhenTheUnitHasNone) {
+  run("a");
+  job(job_new(7, "stop"));
+  snapshot(running("a"));  // the bus was away: the job was canceled meanwhile
+  EXPECT_EQ(snapshot(dead("a")), "");
+  EXPECT_EQ(settle(), "ended a stop=no restart=no auto=no");
+}
+
 TEST_F(LifeTrackerTest, StartLimitIsKnownFromTheStateWhenTheJournalIsSilent) {
   run("a");
   snapshot(auto_restart("a"));
