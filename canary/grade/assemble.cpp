@@ -353,6 +353,7 @@ std::optional<TransportFault> of_fault(Fault fault) {
       return inconclusive(Verdict::kTimeout, to_string(fault));
     case Fault::kDns:
     case Fault::kTls:
+    case Fault::kNotSent:
       return inconclusive(Verdict::kHttpError, "request_refused");
     case Fault::kTooLarge:
     case Fault::kNotHttp:

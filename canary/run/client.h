@@ -1,7 +1,11 @@
 #pragma once
 // The asynchronous HTTP client of the canary: plain HTTP/1.1, bounded in size and time, and it never judges.
 // No redirect is followed and no content encoding accepted. Every function can be cancelled by the
-// awaiting coroutine's cancellation slot; it then returns with Fault::kCanceled.
+// awaiting coroutine's cancellation slot; it then returns with Fault::kCanceled. None throws. All must run on
+// an executor that runs one handler at a time.
+//
+// note: a name is resolved by the C library in a thread of Asio's, which nothing can interrupt; a deadline
+// ends the waiting, not the thread, and the io_context's destructor waits for it. Addresses need no thread.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,6 +32,7 @@ struct Deadlines {
   Millis first_byte{60'000};  // request sent -> first byte of the answer
   Millis between{30'000};     // from byte to byte
   Millis total{120'000};      // the whole call, however busily it trickles
+  Millis after_done{250};     // a stream that said [DONE] and is not ended: the rest is not waited for
 };
 
 struct Limits {
