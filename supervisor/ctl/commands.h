@@ -1,6 +1,6 @@
 #pragma once
-// The verbs of `fireboss`: each lives in a file of its own and adds itself to the command line. Parsing runs the
-// chosen verb's callback, which leaves the exit status in Context::exit_code.
+// The verbs of `fireboss`: each lives in a file of its own and adds itself to the command line. Parsing runs
+// the chosen verb's callback, which leaves the exit status in Context::exit_code.
 #include <string>
 
 namespace CLI {
@@ -17,5 +17,14 @@ struct Context {
   std::string config = "/etc/fireboss/fireboss.toml";
   int exit_code = kOk;
 };
+
+void add_status(CLI::App& app, Context& context);
+void add_history(CLI::App& app, Context& context);   // history, explain
+void add_requests(CLI::App& app, Context& context);  // mode, restart
+void add_canary(CLI::App& app, Context& context);    // canary run, calibrate
+void add_simulate(CLI::App& app, Context& context);
+void add_check_config(CLI::App& app, Context& context);
+void add_polkit_rule(CLI::App& app, Context& context);
+void add_migrate(CLI::App& app, Context& context);
 
 }  // namespace fireboss::ctl

@@ -13,6 +13,15 @@ int main(int argc, char** argv) {
   app.fallthrough();
   app.add_flag("--json", context.json, "Machine-readable output");
   app.add_option("--config", context.config, "Configuration file")->capture_default_str();
+  app.set_version_flag("--version", std::string("fireboss ") + FIREBOSS_VERSION);
+  add_status(app, context);
+  add_history(app, context);
+  add_canary(app, context);
+  add_requests(app, context);
+  add_simulate(app, context);
+  add_check_config(app, context);
+  add_polkit_rule(app, context);
+  add_migrate(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

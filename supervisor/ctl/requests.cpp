@@ -137,7 +137,10 @@ void add_requests(CLI::App& app, Context& context) {
   again->callback([&context, engine, why] { restart(context, *engine, *why); });
 }
 
-void add_canary_requests(CLI::App& canary, Context& context) {
+void add_canary(CLI::App& app, Context& context) {
+  auto& canary = *app.add_subcommand("canary", "The questions that an engine is asked");
+  canary.require_subcommand(1);
+  canary.fallthrough();
   auto* once = canary.add_subcommand(
       "run", "Ask one run now; exit status 0 all right, 2 a call failed, 3 not measured");
   const auto engine = std::make_shared<std::string>();
