@@ -22,8 +22,12 @@ class Sockets {
   // Every TCP socket that listens on `port`, v4 and v6.
   virtual Result<std::vector<Listener>> listeners(std::uint16_t port) = 0;
   // Whether the listener's cgroup is `control_group` ("/system.slice/vllm.service") or below it.
+  // kUnsupported: the kernel or its cgroup layout cannot tell. kNotFound: there is no such group, the unit
+  // has no process.
   virtual Result<bool> belongs(const Listener& listener, const std::string& control_group) = 0;
-  // Sum of bytes acked over all established connections whose local port is `port`, and how many there are.
+  // How many connections have `port` as their local one, and how many payload bytes they were sent in all: a
+  // tally that only grows, kept by this object. What a connection sent that came and went between two calls
+  // is not in it.
   struct Traffic {
     std::uint64_t connections = 0, bytes_sent = 0;
   };
