@@ -1,6 +1,7 @@
 #include "supervisor/config/build.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include <boost/url/parse.hpp>
@@ -167,9 +168,16 @@ class EngineBuilder {
     if (!valid_host(host))
       error("url", "has no usable host");
     engine_.host = host;
-    engine_.port = url.has_port() ? url.port_number() : std::uint16_t{80};
-    if (url.has_port() && engine_.port == 0)
-      error("url", "has a port out of range: 1 to 65535 is allowed");
+    engine_.port = 80;
+    if (!url.has_port())
+      return;
+    const std::string port(url.port());
+    std::uint32_t number = 0;
+    const auto [end, wrong] = std::from_chars(port.data(), port.data() + port.size(), number);
+    if (wrong != std::errc{} || end != port.data() + port.size() || number < 1 || number > 65535)
+      error("url", "has port " + port + ", which is out of range: 1 to 65535 is allowed");
+    else
+      engine_.port = static_cast<std::uint16_t>(number);
   }
 
   void read_scope() {
@@ -209,6 +217,8 @@ class EngineBuilder {
       if (auto done = policy::set_key(engine_.policy, key, value); !done) {
         error(key.name, done.error().message);
         all_set = false;
+        if (key.type == policy::KeyType::kWordList)  // not told again when the suite takes it up
+          section_.values.erase(section_.values.find(key.name));
       }
     }
     if (all_set)

@@ -109,7 +109,7 @@ constexpr std::array kKeys{
     duration<&P::ready_deadline>("restart.ready_deadline", 10 * kSecond, kDay,
                                  "Not ready that long after the start: page; nothing is stopped"),
     integer<&P::recurring_at>("restart.recurring_at", 1, 100,
-                              "At the how manieth restart that helped the recurring alert is raised"),
+                              "The recurring alert is raised at this many restarts that helped"),
     duration<&P::useful_life>("restart.useful_life", kMinute, 7 * kDay,
                               "A restart followed by a clean life of that length is refunded"),
     duration<&P::verify_deadline>("restart.verify_deadline", 10 * kSecond, kDay,
