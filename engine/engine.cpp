@@ -192,8 +192,11 @@ Result<> Engine::start(HttpServer& server) {
   spdlog::info("system fingerprint: {}", service.fingerprint);
   scheduler_ = std::make_unique<Scheduler>(
       model_->weights, *model_->tokenizer, **kernels,
-      SchedulerOptions{
-          .context = context, .slots = options_.slots, .queue = options_.queue, .chunk = options_.chunk},
+      SchedulerOptions{.context = context,
+                       .slots = options_.slots,
+                       .queue = options_.queue,
+                       .chunk = options_.chunk,
+                       .threads = options_.threads},
       Scheduler::Drill{.stalled = [this] { return faults_.applies(Fault::kStall); },
                        .pause = [this] { return faults_.pause(); },
                        .on_reply = [this](const std::string& text) { faults_.remember_reply(text); }});

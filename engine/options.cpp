@@ -29,6 +29,9 @@ Options parse_options(int argc, const char* const* argv, std::optional<int>& exi
   app.add_option("--chunk", options.chunk, "prompt tokens computed in one step")
       ->check(CLI::Range(1, 8192))
       ->capture_default_str();
+  app.add_option("--threads", options.threads, "threads that compute")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   app.add_option("--temperature", options.temperature, "of requests that do not give one; 0 is greedy")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();

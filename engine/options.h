@@ -16,11 +16,12 @@ struct Options {
   std::string model{};
   std::vector<std::string> model_names{};  // empty: the name in the file
   HttpOptions http;
-  std::string port_file{};    // empty: none
+  std::string port_file{};  // empty: none
   std::size_t context = 0;  // 0: what the model was made for
   std::size_t slots = 4;
   std::size_t queue = 16;
   std::size_t chunk = 512;
+  std::size_t threads = 1;
   double temperature = 0;
   std::string api_key_file{};
   std::string implementation{};  // empty: the best that the processor can run

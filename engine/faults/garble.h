@@ -13,7 +13,7 @@ struct GarblePlan {
   // Number of the model's own tokens that are let through; nullopt: all, up to the end of the reply.
   std::optional<std::size_t> own_tokens{};
   std::vector<TokenId> tokens{};  // what follows; control tokens among them are shown as text
-  bool repeat_last = false;     // then the last token again and again, until the limit of the request
+  bool repeat_last = false;       // then the last token again and again, until the limit of the request
 };
 
 // Walks one reply along its plan.

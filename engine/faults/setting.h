@@ -33,11 +33,11 @@ enum class Fault {
 struct FaultSetting {
   Fault fault = Fault::kDegrade;
   // When it applies.
-  Millis after{0};                     // after=: begins so long after it was set
+  Millis after{0};                       // after=: begins so long after it was set
   std::optional<Millis> length{};        // for=: ends so long after it began
-  std::uint64_t skip = 0;              // skip=: lets so many chat requests pass first
+  std::uint64_t skip = 0;                // skip=: lets so many chat requests pass first
   std::optional<std::uint64_t> count{};  // count=: then applies to so many chat requests
-  double chance = 1;                   // chance=: of a chat request being hit, 0 to 1
+  double chance = 1;                     // chance=: of a chat request being hit, 0 to 1
   // degrade: see garble_chance().
   Millis half_age{
       std::chrono::hours(4)};  // half-age=: age at which half of the replies to the worst shape are bad

@@ -16,7 +16,7 @@ namespace fireboss::engine {
 struct GenerateRequest {
   std::vector<TokenId> prompt{};      // not empty, shorter than the context
   std::vector<TokenId> reply_head{};  // tokens that the reply must begin with (a forced tool call)
-  std::size_t max_tokens = 0;       // at least 1
+  std::size_t max_tokens = 0;         // at least 1
   Sampling sampling;
   std::vector<std::string> stops{};
   std::optional<std::size_t> top_logprobs{};  // set: report log-probabilities, with so many alternatives
@@ -37,7 +37,7 @@ struct Finish {
 struct ReplyEvent {
   std::string text{};                     // bytes; a character may be split between events
   std::vector<TokenLogprobs> logprobs{};  // of the tokens produced since the last event
-  std::size_t cached_tokens = 0;        // prompt tokens served from the cache
+  std::size_t cached_tokens = 0;          // prompt tokens served from the cache
   std::optional<Finish> finish{};         // set in the last event, and only there
 };
 

@@ -21,7 +21,7 @@ Scheduler::Scheduler(const Weights& weights, const Tokenizer& tokenizer, const K
     : tokenizer_(tokenizer),
       options_(options),
       drill_(std::move(drill)),
-      forward_(weights, kernels, options.context, options.chunk + options.slots) {
+      forward_(weights, kernels, options.context, options.chunk + options.slots, options.threads) {
   for (std::size_t i = 0; i < options.slots; ++i) {
     slots_.push_back(
         {.cache = KvCache(weights.shape, options.context), .cached = {}, .salt = {}, .running = nullptr});

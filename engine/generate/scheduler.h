@@ -27,6 +27,7 @@ struct SchedulerOptions {
   std::size_t slots = 4;
   std::size_t queue = 16;   // requests that may wait
   std::size_t chunk = 512;  // prompt tokens in one step
+  std::size_t threads = 1;  // of the forward pass
 };
 
 class Scheduler {

@@ -1,13 +1,24 @@
 #include "engine/model/forward.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 namespace fireboss::engine {
+namespace {
 
-Forward::Forward(const Weights& weights, const Kernels& kernels, std::size_t context, std::size_t rows)
+// Multiplications below which waking another thread costs more than it saves.
+constexpr std::size_t kWorthSharing = 1 << 20;
+// Rows of one part of an attention.
+constexpr std::size_t kAttendRows = 96;
+
+}  // namespace
+
+Forward::Forward(const Weights& weights, const Kernels& kernels, std::size_t context, std::size_t rows,
+                 std::size_t threads)
     : weights_(weights),
       kernels_(kernels),
+      team_(threads),
       max_rows_(rows),
       width_(padded(weights.shape.width, kPanel)),
       q_size_(weights.shape.heads * weights.shape.head_dim),
@@ -42,17 +53,22 @@ Forward::Forward(const Weights& weights, const Kernels& kernels, std::size_t con
 }
 
 void Forward::multiply(const Matrix& matrix, const float* x, std::size_t x_stride, std::size_t rows, float* y,
-                       std::size_t y_stride, bool add) const {
-  kernels_.matmul({.x = x,
-                   .x_stride = x_stride,
-                   .rows = rows,
-                   .panels = matrix.panels.data(),
-                   .inner = matrix.inner,
-                   .panel_begin = 0,
-                   .panel_end = matrix.panel_count(),
-                   .y = y,
-                   .y_stride = y_stride,
-                   .add = add});
+                       std::size_t y_stride, bool add) {
+  const std::size_t panels = matrix.panel_count();
+  const bool share = rows * matrix.inner * matrix.outer >= kWorthSharing;
+  const std::size_t parts = share ? std::min(team_.size(), panels) : 1;
+  team_.each(parts, [&](std::size_t part) {
+    kernels_.matmul({.x = x,
+                     .x_stride = x_stride,
+                     .rows = rows,
+                     .panels = matrix.panels.data(),
+                     .inner = matrix.inner,
+                     .panel_begin = panels * part / parts,
+                     .panel_end = panels * (part + 1) / parts,
+                     .y = y,
+                     .y_stride = y_stride,
+                     .add = add});
+  });
 }
 
 void Forward::norm_rows(const FloatBuffer& weight, std::size_t rows) {
@@ -96,20 +112,33 @@ void Forward::attend(std::size_t layer, std::span<const Segment> segments) {
     for (std::size_t i = 0; i < rows; ++i) {
       rotate(at_.q.data() + (row + i) * q_size_, shape.heads, segment.position + i);
     }
-    kernels_.attend({.q = at_.q.data() + row * q_size_,
-                     .q_stride = q_size_,
-                     .out = at_.attended.data() + row * q_size_,
-                     .out_stride = q_size_,
-                     .rows = rows,
-                     .first_position = segment.position,
-                     .keys = segment.cache->keys(layer),
-                     .values = segment.cache->values(layer),
-                     .head_stride = segment.cache->head_stride(),
-                     .heads = shape.heads,
-                     .kv_heads = shape.kv_heads,
-                     .head_dim = shape.head_dim,
-                     .kv_begin = 0,
-                     .kv_end = shape.kv_heads});
+    // A part is a key/value head and some of the rows.
+    const std::size_t pieces = (rows + kAttendRows - 1) / kAttendRows;
+    const auto part = [&](std::size_t kv_head, std::size_t first, std::size_t count) {
+      kernels_.attend({.q = at_.q.data() + (row + first) * q_size_,
+                       .q_stride = q_size_,
+                       .out = at_.attended.data() + (row + first) * q_size_,
+                       .out_stride = q_size_,
+                       .rows = count,
+                       .first_position = segment.position + first,
+                       .keys = segment.cache->keys(layer),
+                       .values = segment.cache->values(layer),
+                       .head_stride = segment.cache->head_stride(),
+                       .heads = shape.heads,
+                       .kv_heads = shape.kv_heads,
+                       .head_dim = shape.head_dim,
+                       .kv_head = kv_head});
+    };
+    if (rows * (segment.position + rows) * q_size_ < kWorthSharing) {
+      for (std::size_t kv_head = 0; kv_head < shape.kv_heads; ++kv_head) {
+        part(kv_head, 0, rows);
+      }
+    } else {
+      team_.each(shape.kv_heads * pieces, [&](std::size_t i) {
+        const std::size_t first = i / shape.kv_heads * kAttendRows;
+        part(i % shape.kv_heads, first, std::min(kAttendRows, rows - first));
+      });
+    }
     row += rows;
   }
 }

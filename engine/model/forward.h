@@ -6,6 +6,7 @@
 
 #include "engine/model/kernels.h"
 #include "engine/model/kv_cache.h"
+#include "engine/model/team.h"
 #include "engine/model/weights.h"
 #include "engine/tokenizer/tokenizer.h"
 
@@ -23,7 +24,8 @@ struct Segment {
 class Forward {
  public:
   // `weights` and `kernels` must outlive this. Sequences are at most `context` long, batches at most `rows`.
-  Forward(const Weights& weights, const Kernels& kernels, std::size_t context, std::size_t rows);
+  Forward(const Weights& weights, const Kernels& kernels, std::size_t context, std::size_t rows,
+          std::size_t threads = 1);
 
   [[nodiscard]] std::size_t max_rows() const { return max_rows_; }
 
@@ -37,7 +39,7 @@ class Forward {
   };
 
   void multiply(const Matrix& matrix, const float* x, std::size_t x_stride, std::size_t rows, float* y,
-                std::size_t y_stride, bool add) const;
+                std::size_t y_stride, bool add);
   void norm_rows(const FloatBuffer& weight, std::size_t rows);
   void rotate(float* heads, std::size_t count, std::size_t position) const;
   void write_cache(std::size_t layer, std::span<const Segment> segments);
@@ -48,6 +50,7 @@ class Forward {
 
   const Weights& weights_;
   const Kernels& kernels_;
+  Team team_;
   std::size_t max_rows_;
   std::size_t width_, q_size_, kv_size_, ffn_size_, logits_size_;  // row strides, padded to kPanel
   FloatBuffer cosines_, sines_;                                    // [position][rope_dim / 2]

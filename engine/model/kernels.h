@@ -32,7 +32,7 @@ struct MatmulArgs {
   bool add;  // y += x w instead of y = x w
 };
 
-// Causal attention of consecutive positions of one sequence, for the key/value heads kv_begin..kv_end.
+// Causal attention of consecutive positions of one sequence, for the query heads of one key/value head.
 // Row r, of position first_position + r, sees the positions 0..first_position + r.
 struct AttendArgs {
   const float* q;  // [rows][q_stride], head h at h * head_dim
@@ -46,7 +46,7 @@ struct AttendArgs {
   std::size_t head_stride;  // floats from one kv_head to the next, in keys and in values
   std::size_t heads, kv_heads;
   std::size_t head_dim;  // a multiple of kPanel, at most kMaxHeadDim
-  std::size_t kv_begin, kv_end;
+  std::size_t kv_head;
 };
 
 struct Kernels {

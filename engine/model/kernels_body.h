@@ -233,12 +233,9 @@ void attend_tile(const AttendArgs& args, AttendTile& work, std::size_t kv_head, 
 
 void attend(const AttendArgs& args) {
   AttendTile work;
-  const std::size_t shared = args.heads / args.kv_heads;
-  const std::size_t step = kQueryTile / shared;
-  for (std::size_t kv_head = args.kv_begin; kv_head < args.kv_end; ++kv_head) {
-    for (std::size_t first = 0; first < args.rows; first += step) {
-      attend_tile(args, work, kv_head, first, args.rows - first < step ? args.rows - first : step);
-    }
+  const std::size_t step = kQueryTile / (args.heads / args.kv_heads);
+  for (std::size_t first = 0; first < args.rows; first += step) {
+    attend_tile(args, work, args.kv_head, first, args.rows - first < step ? args.rows - first : step);
   }
 }
 

@@ -19,12 +19,12 @@ namespace fireboss::engine {
 
 struct ServiceOptions {
   std::vector<std::string>
-      model_names;          // what requests may call the model; the first one is shown in replies
+      model_names;            // what requests may call the model; the first one is shown in replies
   std::string fingerprint{};  // system_fingerprint
   std::string api_key{};      // empty: none is asked for
   bool faults_enabled = false;
-  double temperature = 0;      // of requests that do not say
-  std::int64_t started = 0;    // seconds since the epoch
+  double temperature = 0;        // of requests that do not say
+  std::int64_t started = 0;      // seconds since the epoch
   std::string implementation{};  // of the kernels, for /metrics
 };
 
