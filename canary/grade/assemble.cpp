@@ -98,7 +98,7 @@ std::string words_of(const json::object& object) {
   }
   std::string words;
   append_text(words, message);
-  return "error object: " + words.substr(0, kMaxWords);
+  return "error object: " + mend_utf8(words.substr(0, kMaxWords));
 }
 
 void take_usage(Reply& reply, const json::object& object) {

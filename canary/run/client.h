@@ -19,25 +19,13 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "canary/grade/response.h"
+#include "canary/suite/deadlines.h"
 
 namespace fireboss::canary {
 
 struct Endpoint {
   std::string host;  // an address, or a name to resolve
   std::uint16_t port = 0;
-};
-
-struct Deadlines {
-  Millis connect{5'000};      // resolve and connect
-  Millis first_byte{60'000};  // request sent -> first byte of the answer
-  Millis between{30'000};     // from byte to byte
-  Millis total{120'000};      // the whole call, however busily it trickles
-  Millis after_done{250};     // a stream that said [DONE] and is not ended: the rest is not waited for
-};
-
-struct Limits {
-  std::uint32_t header_bytes = 64 * 1024;
-  std::uint64_t body_bytes = 4 * 1024 * 1024;
 };
 
 // Who answers on the other end? Called after connecting and before the first byte is sent on a connection.

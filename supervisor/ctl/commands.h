@@ -22,6 +22,8 @@ void add_status(CLI::App& app, Context& context);
 void add_history(CLI::App& app, Context& context);   // history, explain
 void add_requests(CLI::App& app, Context& context);  // mode, restart
 void add_canary(CLI::App& app, Context& context);    // canary run, calibrate
+void add_plan(CLI::App& app, Context& context);      // canary plan; after add_canary
+void add_grade(CLI::App& app, Context& context);
 void add_simulate(CLI::App& app, Context& context);
 void add_check_config(CLI::App& app, Context& context);
 void add_polkit_rule(CLI::App& app, Context& context);

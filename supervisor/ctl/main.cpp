@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
   add_status(app, context);
   add_history(app, context);
   add_canary(app, context);
+  add_plan(app, context);
+  add_grade(app, context);
   add_requests(app, context);
   add_simulate(app, context);
   add_check_config(app, context);
