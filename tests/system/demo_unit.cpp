@@ -4,7 +4,8 @@
 //   text wait=MS         (SIGTERM ends it)     exit=CODE    at once               abort listen=PORT     on
 //   127.0.0.1          no-ping      stop feeding the watchdog ignore-term     only SIGKILL ends it from here
 //   on
-// While it waits it sends WATCHDOG=1 every 20 ms. stderr says what is wrong with a step.
+// While it waits it sends WATCHDOG=1 every 20 ms, and a line "usr1" to stdout at each SIGUSR1. stderr says
+// what is wrong with a step.
 #include <arpa/inet.h>
 #include <csignal>
 #include <cstdio>
@@ -21,15 +22,19 @@ bool feed = true;
 
 // True when SIGTERM came. `ms` below 0: for ever.
 bool wait_for_term(long ms) {
-  sigset_t term;
-  sigemptyset(&term);
-  sigaddset(&term, SIGTERM);
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGTERM);
+  sigaddset(&awaited, SIGUSR1);
   for (long left = ms; ms < 0 || left > 0; left -= 20) {
     if (feed)
       sd_notify(0, "WATCHDOG=1");
     const timespec slice{0, 20'000'000};
-    if (sigtimedwait(&term, nullptr, &slice) == SIGTERM)
+    const int got = sigtimedwait(&awaited, nullptr, &slice);
+    if (got == SIGTERM)
       return true;
+    if (got == SIGUSR1)
+      std::puts("usr1");
   }
   return false;
 }
@@ -52,6 +57,7 @@ int main(int argc, char** argv) {
   sigset_t term;
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);
+  sigaddset(&term, SIGUSR1);
   sigprocmask(SIG_BLOCK, &term, nullptr);
   for (int i = 1; i < argc; ++i) {
     const std::string_view step = argv[i];
@@ -79,7 +85,7 @@ int main(int argc, char** argv) {
     } else if (step == "ignore-term") {
       for (;;) {
         const timespec slice{1, 0};
-        sigtimedwait(&term, nullptr, &slice);
+        sigtimedwait(&term, nullptr, &slice);  // taken and forgotten
       }
     } else {
       std::fprintf(stderr, "demo_unit: unknown step '%s'\n", argv[i]);
