@@ -78,17 +78,22 @@ std::string percent(double rate) {
   return fmt::format("{:.3g}%", rate * 100);
 }
 std::string times(double number) {
-  return number >= 99.5 ? fmt::format("{:.0f}", number) : fmt::format("{:.2g}", number);
+  return number >= 1000 ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}", number);
 }
 
 std::string rule_text(const PlanInput& input) {
   switch (input.rule) {
-    case PlanRule::kKOfN:
-      return fmt::format("{} of {} calls wrong; 1 to {} wrong: up to {} confirming runs", input.k, input.n,
-                         input.k - 1, input.max_confirms);
+    case PlanRule::kKOfN: {
+      const std::string restart = fmt::format("restart at {} of {} calls wrong", input.k, input.n);
+      if (input.k == 1) {
+        return restart;
+      }
+      const std::string fewer = input.k == 2 ? "1" : fmt::format("1 to {}", input.k - 1);
+      return fmt::format("{}; {} wrong: up to {} confirming runs", restart, fewer, input.max_confirms);
+    }
     case PlanRule::kConfirm:
-      return fmt::format("{} of {} calls wrong over a run and its confirming run", input.confirm_failures,
-                         2 * input.n);
+      return fmt::format("restart at {} of {} calls wrong, over a run and its confirming run",
+                         input.confirm_failures, 2 * input.n);
   }
   return {};
 }
