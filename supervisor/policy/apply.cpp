@@ -34,6 +34,10 @@ State apply(const Policy& policy, State state, const Event& event, const Decisio
   (void)event;
   if (!decision.alert_key.empty())
     remember_alert(state, decision);
+  if (decision.about == "dropped") {
+    state.dropped.reset();
+    return state;
+  }
   if (decision.about == "operation") {
     if (state.operation)
       state.operation->told = true;

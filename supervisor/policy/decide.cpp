@@ -93,9 +93,10 @@ void Deciding::operator()(const CanaryResult& e) const {
   const bool counted = alive(state) && state.life->id == e.life && found != state.variants.end() &&
                        found->second.last && found->second.last->at == state.now;
   if (!counted) {
-    say(fmt::format(
-        "inconclusive: a run of {} belongs to life {}, which is over; it says nothing about this one",
-        e.variant, e.life));
+    say(
+        fmt::format("inconclusive life_changed: a run of {} belongs to life {}, which is over; it says "
+                    "nothing about this one",
+                    e.variant, e.life));
     return;
   }
   const auto& variant = found->second;
@@ -118,7 +119,7 @@ void Deciding::operator()(const CanaryResult& e) const {
   }
   if (run.failed > 0 || grade_run(policy, run) != RunGrade::kPass)
     on_failed_run(e.variant, variant, run);
-  else
+  else if (out.empty())  // else this run has just been told as the verification of an operation
     say(fmt::format("R2 clean: {}", run_text(e.variant, run)));
 }
 
@@ -226,7 +227,9 @@ void Deciding::operator()(const TimerDue& e) const {
 }
 
 void Deciding::on_closed(const Operation& operation, OperationEnd end, MonoTime at) const {
-  const auto what = fmt::format("{} {}", operation.rule, to_string(operation.action));
+  const auto what = operation.action == ActionKind::kRecycle
+                        ? std::string("recycle")
+                        : fmt::format("{} {}", operation.rule, to_string(operation.action));
   const auto took = humane_duration(at - operation.begun);
   Decision decision;
   switch (end) {  // no default: a new end must be spoken of
@@ -241,7 +244,9 @@ void Deciding::on_closed(const Operation& operation, OperationEnd end, MonoTime 
       break;
     case OperationEnd::kAbandoned:
       decision = said(DecisionKind::kNoAction, state,
-                      fmt::format("{} abandoned: {}; fresh evidence decides anew", what, operation.detail));
+                      fmt::format("{} abandoned: {}; {}", what, operation.detail,
+                                  down_on_purpose(state) ? "down_on_purpose, and left so"
+                                                         : "fresh evidence decides anew"));
       break;
     case OperationEnd::kFailed:
       decision = said(DecisionKind::kAlert, state, fmt::format("{} failed: {}", what, operation.detail));
@@ -254,6 +259,10 @@ void Deciding::on_closed(const Operation& operation, OperationEnd end, MonoTime 
 }
 
 void Deciding::on_operation() const {
+  if (state.dropped) {
+    say(*state.dropped + " is abandoned: that life is over");
+    out.back().about = "dropped";
+  }
   if (state.last_operation && !state.last_operation->operation.told)
     on_closed(state.last_operation->operation, state.last_operation->end, state.last_operation->at);
   else if (state.operation && state.operation->outcome && !state.operation->told)
@@ -284,7 +293,7 @@ void Deciding::on_down() const {
     alert("lease/engine", Severity::kCritical,
           fmt::format("lease of {} keeps the dead engine from starting: systemd's restart waits for it",
                       holder));
-  if (life.auto_restart.value_or(false) && state.now - life.ended >= policy.ready_deadline)
+  if (const auto since = start_awaited_since(state); since && state.now - *since >= policy.ready_deadline)
     alert("R7/late", Severity::kCritical,
           fmt::format("R7 systemd was to start the engine again and has not for {}",
                       humane_duration(state.now - life.ended)));
@@ -332,7 +341,7 @@ void Deciding::on_conditions() const {
                       humane_duration(state.now - *state.blocked_since)));
   for (const auto& [name, variant] : state.variants)
     if (variant.cusum_unats >= kCusumAlarm && !variant.cusum_told && !variant.degraded && variant.last &&
-        !variant.last->degraded)
+        !(policy.rule == Rule::kConfirm && confirm_wanted(policy, variant, *variant.last)))
       alert("cusum/" + name, Severity::kWarning,
             fmt::format(
                 "cusum {} fails more often than when it was healthy, without being degraded in any one run "

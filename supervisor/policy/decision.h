@@ -27,7 +27,8 @@ struct Decision {
   Severity severity = Severity::kInfo;
   std::string alert_key{};  // of an alert: same key = same episode
   bool charged = false;     // of a restart: it counts against the budget (R4)
-  // What it answers: "down", "dead", "roles", "stall", "degraded", "asked", "recycle" or "operation".
+  // What it answers: "down", "dead", "roles", "stall", "degraded", "asked", "recycle", "operation" or
+  // "dropped".
   std::string about{};
 };
 

@@ -105,6 +105,8 @@ struct PendingAction {
   ActionKind action = ActionKind::kRestart;
   std::string life;
   Step step = Step::kEvidence;
+  // systemd still has a job for the unit: it was sent and is followed, not asked for again.
+  bool job_running = false;
 };
 struct DaemonStarted {
   std::optional<PendingAction> pending;

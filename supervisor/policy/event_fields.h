@@ -123,6 +123,7 @@ void fields(Suspended& x, F&& f) {
 template <typename F>
 void fields(PendingAction& x, F&& f) {
   f("action", x.action);
+  f("job_running", x.job_running);
   f("life", x.life);
   f("step", x.step);
 }

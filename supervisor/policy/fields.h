@@ -60,6 +60,7 @@ void fields(VariantState& x, F&& f) {
   f("carried_at", x.carried_at);
   f("carried_calls", x.carried_calls);
   f("carried_failures", x.carried_failures);
+  f("carried_verdict", x.carried_verdict);
   f("confirms", x.confirms);
   f("cusum_told", x.cusum_told);
   f("cusum_unats", x.cusum_unats);
@@ -197,6 +198,7 @@ void fields(State& x, F&& f) {
   f("dead_roles", x.dead_roles);
   f("dead_roles_handled", x.dead_roles_handled);
   f("degrade_ages", x.degrade_ages);
+  f("dropped", x.dropped);
   f("due", x.due);
   f("full_canary_owed", x.full_canary_owed);
   f("guards", x.guards);
@@ -209,6 +211,7 @@ void fields(State& x, F&& f) {
   f("last_fingerprint", x.last_fingerprint);
   f("last_operation", x.last_operation);
   f("leases", x.leases);
+  f("leases_free_since", x.leases_free_since);
   f("life", x.life);
   f("missing_roles", x.missing_roles);
   f("mode", x.mode);
@@ -228,6 +231,7 @@ void fields(State& x, F&& f) {
   f("suite_hash", x.suite_hash);
   f("traffic", x.traffic);
   f("variants", x.variants);
+  f("waiting", x.waiting);
 }
 
 }  // namespace fireboss::policy

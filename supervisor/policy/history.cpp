@@ -330,7 +330,8 @@ EventBody read_daemon_started(Line& line) {
   Line inner(pending->get_object());
   event.pending = PendingAction{.action = inner.needed_word<ActionKind>("action"),
                                 .life = inner.needed("life"),
-                                .step = inner.word<Step>("step").value_or(Step::kEvidence)};
+                                .step = inner.word<Step>("step").value_or(Step::kEvidence),
+                                .job_running = inner.flag("job_running").value_or(false)};
   (void)inner.unknown_fields();
   if (!inner.mistake().empty())
     line.wrong("in 'pending': " + inner.mistake());

@@ -121,6 +121,7 @@ void take_outcome(const Policy& policy, State& state, const ActionOutcome& outco
     // A failed step that was already left still fails the operation; a done one is old news.
     if (outcome.step > operation.step || outcome.result == StepResult::kDone)
       return;
+    operation.step = outcome.step;
   }
   if (operation.step == Step::kPostReady) {
     if (outcome.step == Step::kPostReady) {

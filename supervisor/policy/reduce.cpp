@@ -16,12 +16,15 @@ namespace {
 constexpr std::size_t kDegradeAges = 32;
 
 void reduce_lease(State& state, const Lease& event) {
+  const bool held = !state.leases.empty();
   if (event.taken)
     state.leases[event.gpu + "/" + event.holder] = event.holder.empty() ? "unknown holder" : event.holder;
   else if (event.holder.empty())
     std::erase_if(state.leases, [&](const auto& lease) { return lease.first.starts_with(event.gpu + "/"); });
   else
     state.leases.erase(event.gpu + "/" + event.holder);
+  if (held && state.leases.empty())
+    state.leases_free_since = state.now;
 }
 
 void reduce_guard(State& state, const Guard& event) {
@@ -186,8 +189,10 @@ void keep_house(const Policy& policy, State& state) {
   if (state.asked && state.asked->action == ActionKind::kRestart &&
       state.now - state.asked->at > policy.evidence_max_age)
     state.asked.reset();
-  if (!wanted(policy, state))
+  if (!wanted(policy, state)) {
     state.standing.clear();
+    state.waiting.reset();
+  }
 }
 
 }  // namespace

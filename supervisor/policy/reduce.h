@@ -17,6 +17,8 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
 void shift_times(State& state, Millis delta);
 // An event names a life although none is known: the history begins in the middle of it.
 void adopt_unknown_life(const Policy& policy, State& state, const std::string& life);
+// What waited to be done to the life that is over is not done to the next one.
+void drop_waiting(State& state);
 void mark_ready(const Policy& policy, State& state);
 
 void reduce_canary_begun(State& state, const CanaryBegun& event);

@@ -59,8 +59,8 @@ void note_pass(State& state, VariantState& variant, const std::string& name) {
 }
 
 void count_cusum(State& state, VariantState& variant, const std::string& name, const Run& run) {
-  if (!has_passed(state, name))
-    return;
+  if (!has_passed(state, name) || run.degraded)
+    return;  // what is degraded is R2's
   const auto steps = cusum_steps(variant.calibration);
   variant.cusum_unats =
       std::max<std::int64_t>(0, variant.cusum_unats + run.failed * steps.up - run.ok * steps.down);
@@ -78,6 +78,20 @@ void carry_failures(const Policy& policy, VariantState& variant, const Run& run,
   variant.carried_failures = judged_together ? 0 : run.failed;
   variant.carried_calls = judged_together ? 0 : run.ok + run.failed + run.inconclusive;
   variant.carried_at = judged_together ? MonoTime{} : run.at;
+  variant.carried_verdict = judged_together ? "" : run.verdict;
+}
+
+// Under Rule::kConfirm what counts is the run and the one before it.
+std::string together_text(const Policy& policy, const VariantState& variant, const std::string& name,
+                          const Run& run) {
+  if (policy.rule != Rule::kConfirm || run.purpose != Purpose::kConfirm || run.foreign_nonce)
+    return run_text(name, run);
+  auto both = run;
+  both.failed += variant.carried_failures;
+  both.ok += variant.carried_calls - variant.carried_failures;
+  if (both.verdict.empty())
+    both.verdict = variant.carried_verdict;
+  return run_text(name, both) + ", a run and its confirming run together";
 }
 
 void note_finding(const Policy& policy, State& state, VariantState& variant, const std::string& name,
@@ -87,7 +101,7 @@ void note_finding(const Policy& policy, State& state, VariantState& variant, con
     if (!degraded)
       degraded = Degraded{.since = run.at};
     degraded->at = run.at;
-    degraded->what = run_text(name, run);
+    degraded->what = together_text(policy, variant, name, run);
     degraded->handled = false;
     for (auto& charge : state.charges)
       charge.spoiled = charge.spoiled || charge.life == state.life->id;
@@ -154,6 +168,7 @@ void forget_findings(State& state) {
     variant.confirms = 0;
     variant.carried_failures = variant.carried_calls = 0;
     variant.carried_at = {};
+    variant.carried_verdict.clear();
     variant.degraded.reset();
   }
   std::erase_if(state.due, [](const DueRun& due) { return due.purpose == Purpose::kConfirm; });

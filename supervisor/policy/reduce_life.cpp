@@ -75,6 +75,7 @@ void begin_life(const Policy& policy, State& state, Life life) {
     if (state.past_lives.size() > kPastLives)
       state.past_lives.erase(state.past_lives.begin());
   }
+  drop_waiting(state);
   meet_operation(policy, state, life.id, life.cause);
   forget_life(state);
   resolve_life_alerts(state);
@@ -97,14 +98,20 @@ void learn_fingerprint(State& state, const std::optional<std::string>& fingerpri
 }
 
 LifeEnd end_of(const LifeEnded& event, bool by_our_job) {
-  if (by_our_job)
-    return event.stop_job.value_or(true) ? LifeEnd::kOurs : LifeEnd::kDeath;
+  // Our job is a restart job; one that is known to be another sort was somebody else's, and won.
+  if (by_our_job && event.stop_job.value_or(true))
+    return event.restart_job.value_or(true) ? LifeEnd::kOurs : LifeEnd::kOnPurpose;
   if (!event.stop_job.value_or(false))
     return LifeEnd::kDeath;
   return event.restart_job.value_or(false) ? LifeEnd::kReplaced : LifeEnd::kOnPurpose;
 }
 
 }  // namespace
+
+void drop_waiting(State& state) {
+  if (state.waiting)
+    state.dropped = std::exchange(state.waiting, std::nullopt);
+}
 
 void adopt_unknown_life(const Policy& policy, State& state, const std::string& life) {
   if (!state.life && !life.empty())
@@ -173,6 +180,7 @@ void reduce_life_ended(const Policy& policy, State& state, const LifeEnded& even
   const bool in_operation = state.operation && !state.operation->outcome;
   const bool ours = in_operation && state.operation->life == life.id && state.operation->new_life.empty();
   if (first) {
+    drop_waiting(state);
     life.end_assumed = false;
     life.ended = state.now;
     life.end = end_of(event, ours && state.operation->step >= Step::kJob);
@@ -197,6 +205,9 @@ void reduce_life_ended(const Policy& policy, State& state, const LifeEnded& even
                        fmt::format("life {} ended before it was verified", life.id));
   else if (ours && state.operation->step < Step::kJob && state.operation->action != ActionKind::kStart)
     conclude_operation(policy, state, OperationEnd::kAbandoned, "the life ended before the job was sent");
+  else if (ours && life.end == LifeEnd::kOnPurpose)
+    conclude_operation(policy, state, OperationEnd::kAbandoned,
+                       "a stop job that was not ours ended the life");
   else if (ours && limit)
     conclude_operation(policy, state, OperationEnd::kFailed, "job: systemd's start limit was hit");
 }
@@ -239,6 +250,7 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
     const bool ours = state.operation && state.operation->step >= Step::kJob;
     state.life->end = ours ? LifeEnd::kOurs : LifeEnd::kDeath;
     state.life->end_assumed = true;
+    drop_waiting(state);
     state.life->ended = state.now;
     state.due.clear();
     state.next_scheduled.reset();
@@ -251,12 +263,13 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
   if (none && operation.step >= Step::kJob) {
     conclude_operation(policy, state, OperationEnd::kFailed,
                        "firebossd ended in the middle of it and the engine is down");
-  } else if (operation.new_life.empty() && operation.step <= Step::kJob) {
-    // Whether the job was sent cannot be known; if it was, a new life comes of it and is adopted. It is never
-    // sent again.
-    conclude_operation(policy, state, OperationEnd::kAbandoned,
-                       fmt::format("firebossd ended at the step {} and life {} is still the same",
-                                   to_string(operation.step), operation.life));
+  } else if (operation.new_life.empty() && operation.step <= Step::kJob &&
+             !(operation.step == Step::kJob && event.pending && event.pending->job_running)) {
+    // It was not sent, or is done without a new life: it is never sent again.
+    conclude_operation(
+        policy, state, OperationEnd::kAbandoned,
+        fmt::format("firebossd ended at the step {} and life {} is still the same",
+                    to_string(event.pending ? event.pending->step : operation.step), operation.life));
   }
 }
 

@@ -81,6 +81,7 @@ struct VariantState {
   std::int64_t carried_failures = 0;     // Rule::kConfirm: of the run that asked for the confirmation ...
   std::int64_t carried_calls = 0;
   MonoTime carried_at{};  // ... and when
+  std::string carried_verdict{};
   std::optional<Degraded> degraded{};
   std::int64_t cusum_unats = 0;  // micro-nats (log-likelihood ratio x 1e6)
   bool cusum_told = false;
@@ -255,6 +256,7 @@ struct State {
   std::map<std::string, std::string> guards{};  // "name/process": last verdict
 
   std::map<std::string, std::string> leases{};  // "gpu/holder": holder; never our own
+  MonoTime leases_free_since{};                 // when the last one was released
   std::map<OwnFaultKind, MonoTime> own_faults{};
 
   std::optional<Operation> operation{};
@@ -267,6 +269,8 @@ struct State {
 
   // Alerts raised and not resolved: key and since when. The shell resolves what vanishes from here.
   std::map<std::string, MonoTime> open_alerts{};
+  // The action that is wanted and has to wait, "R2 restart of life a"; dropped when that life is over.
+  std::optional<std::string> waiting{}, dropped{};
   std::string standing{};  // what was last said about the standing want, so that it is said once
 
   bool operator==(const State&) const = default;

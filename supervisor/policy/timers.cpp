@@ -47,7 +47,8 @@ void life_timers(const Policy& policy, const State& state, Timers& timers) {
     case LifeEnd::kDeath:
     case LifeEnd::kReplaced:
       timers.marks(life.ended + policy.dead_grace, "dead");
-      timers.marks(life.ended + policy.ready_deadline, "late");
+      if (const auto since = start_awaited_since(state))
+        timers.marks(*since + policy.ready_deadline, "late");
       break;
   }
   for (const auto& [role, since] : state.missing_roles)

@@ -180,6 +180,13 @@ std::string lease_holder(const State& state) {
   return out;
 }
 
+std::optional<MonoTime> start_awaited_since(const State& state) {
+  if (!state.life || state.life->end != LifeEnd::kDeath || !state.life->auto_restart.value_or(false) ||
+      !state.leases.empty())
+    return std::nullopt;
+  return std::max(state.life->ended, state.leases_free_since);
+}
+
 std::optional<OwnFaultKind> blocking_fault(const State& state) {
   for (const auto kind : {OwnFaultKind::kDatabaseLocked, OwnFaultKind::kDiskFull, OwnFaultKind::kBusLost})
     if (state.own_faults.contains(kind))

@@ -48,6 +48,9 @@ struct Standstill {
 
 // Whoever holds a GPU now, "" if nobody does; several are joined by ", ".
 [[nodiscard]] std::string lease_holder(const State& state);
+// Since when systemd's own start of the dead unit has been awaited with nothing to keep it waiting. nullopt:
+// it is not awaited.
+[[nodiscard]] std::optional<MonoTime> start_awaited_since(const State& state);
 // A fault of our own that keeps everything from beginning.
 [[nodiscard]] std::optional<OwnFaultKind> blocking_fault(const State& state);
 

@@ -162,6 +162,10 @@ std::string budget_key(const std::string& about, const std::string& variant) {
   return "R4/" + (about == "degraded" ? variant : about);
 }
 
+std::string rule_of(const Decision& decision) {
+  return decision.about == "stall" ? "R5" : decision.about == "degraded" ? "R2" : "R6";
+}
+
 // The page of R4. What is left running is said, and why the budget does not come back.
 Decision exhausted(const Policy& policy, const State& state, const Want& want,
                    const std::vector<Charge>& charges) {
@@ -209,7 +213,7 @@ Decision act(const Policy& policy, const State& state, const Want& want) {
                                        policy.budget, format_duration(policy.budget_window))
                          : std::string();
   const auto of_life = state.life && want.action != ActionKind::kStart
-                           ? fmt::format(" of life {} ({} old)", state.life->id, age_text(state))
+                           ? fmt::format(" life {} ({} old)", state.life->id, age_text(state))
                            : std::string();
   if (!observe) {
     auto decision =
@@ -254,9 +258,11 @@ std::vector<Decision> arbitrate(const Policy& policy, const State& state) {
   const bool unfinished = want->about == "down";
   std::vector<Decision> out;
 
+  const bool fresh_evidence = want->about == "degraded" && want->evidence == state.now;
   if (state.operation) {
-    // What is left of a concluded operation is a hook; then this is decided.
-    if (state.operation->outcome)
+    // What is left of a concluded operation is a hook; then this is decided. And while it has not yet brought
+    // a new life, the operation itself is the answer to what is wrong with the old one.
+    if (state.operation->outcome || (state.operation->new_life.empty() && !fresh_evidence))
       return {};
     out.push_back(deferred(*want, state, "operation",
                            fmt::format("waits for the open {}", to_string(state.operation->action))));
@@ -277,12 +283,6 @@ std::vector<Decision> arbitrate(const Policy& policy, const State& state) {
     decision.until = state.hold->until;
     decision.would = kind_of(want->action);
     out.push_back(std::move(decision));
-  } else if (want->about == "degraded" && state.now - want->evidence > policy.evidence_max_age) {
-    auto decision = decision_on(*want, state, DecisionKind::kConfirm, "");
-    decision.reason = fmt::format("R2 {} is {} old: too old to act on, a canary of {} is due",
-                                  state.variants.at(want->variant).degraded->what,
-                                  humane_duration(state.now - want->evidence), want->variant);
-    out.push_back(std::move(decision));
   } else if (state.hardware_fault && want->about != "asked") {
     auto decision = decision_on(*want, state, DecisionKind::kNoAction, "");
     decision.reason = fmt::format("R7 a restart is useless while the hardware is at fault ({}); seen: {} {}",
@@ -294,6 +294,12 @@ std::vector<Decision> arbitrate(const Policy& policy, const State& state) {
       out.push_back(alert("lease/engine", Severity::kCritical,
                           fmt::format("lease of {} keeps the engine from being restarted: {} {}", holder,
                                       want->rule, want->what)));
+  } else if (want->about == "degraded" && state.now - want->evidence > policy.evidence_max_age) {
+    auto decision = decision_on(*want, state, DecisionKind::kConfirm, "");
+    decision.reason = fmt::format("R2 {} is {} old: too old to act on, a canary of {} is due",
+                                  state.variants.at(want->variant).degraded->what,
+                                  humane_duration(state.now - want->evidence), want->variant);
+    out.push_back(std::move(decision));
   } else if (planned && state.in_flight) {
     out.push_back(deferred(*want, state, "operation",
                            fmt::format("waits for the canary run of {} to end", state.in_flight->variant)));
@@ -304,8 +310,8 @@ std::vector<Decision> arbitrate(const Policy& policy, const State& state) {
   } else {
     out.push_back(act(policy, state, *want));
   }
-  const bool fresh_evidence = want->about == "degraded" && want->evidence == state.now;
-  if (standing_of(out.front()) == state.standing && !fresh_evidence)
+  const auto standing = standing_of(out.front());
+  if (!standing.empty() && standing == state.standing && !fresh_evidence)
     return {};
   return out;
 }
@@ -321,9 +327,12 @@ std::string standing_of(const Decision& decision) {
     case DecisionKind::kRefuse:
       return of_want + " " + decision.reason.substr(0, decision.reason.find(';'));
     case DecisionKind::kNoAction:
-      return of_want + " " + decision.reason.substr(0, decision.reason.find(':'));
     case DecisionKind::kAlert:
-      return of_want + " " + decision.reason.substr(0, decision.reason.find(':'));
+      // R4's page and its "still" stand for the same.
+      return of_want + " " +
+             (decision.reason.starts_with("R4 budget")
+                  ? "R4"
+                  : decision.reason.substr(0, decision.reason.find(':')));
     case DecisionKind::kConfirm:
     case DecisionKind::kRecycle:
     case DecisionKind::kRestart:
@@ -334,6 +343,13 @@ std::string standing_of(const Decision& decision) {
 
 void settle_want(State& state, const Decision& decision) {
   state.standing = standing_of(decision);
+  const bool waits = decision.kind == DecisionKind::kDefer || decision.kind == DecisionKind::kHold ||
+                     decision.kind == DecisionKind::kRefuse;
+  const auto rule =
+      decision.about == "recycle" || decision.about == "asked" ? std::string() : rule_of(decision) + " ";
+  state.waiting.reset();
+  if (waits && decision.action && !state.operation && !decision.life.empty())
+    state.waiting = fmt::format("{}{} of life {}", rule, to_string(*decision.action), decision.life);
   const bool acted = decision.kind == DecisionKind::kRestart || decision.kind == DecisionKind::kRecycle;
   const bool shadowed = decision.kind == DecisionKind::kNoAction;  // observe, R7, R4 said before
   const bool paged = decision.kind == DecisionKind::kAlert;        // R4
