@@ -163,7 +163,11 @@ std::string budget_key(const std::string& about, const std::string& variant) {
 }
 
 std::string rule_of(const Decision& decision) {
-  return decision.about == "stall" ? "R5" : decision.about == "degraded" ? "R2" : "R6";
+  if (decision.action == ActionKind::kRecycle)
+    return "";
+  if (decision.about == "asked")
+    return "R4 ";
+  return decision.about == "stall" ? "R5 " : decision.about == "degraded" ? "R2 " : "R6 ";
 }
 
 // The page of R4. What is left running is said, and why the budget does not come back.
@@ -345,11 +349,10 @@ void settle_want(State& state, const Decision& decision) {
   state.standing = standing_of(decision);
   const bool waits = decision.kind == DecisionKind::kDefer || decision.kind == DecisionKind::kHold ||
                      decision.kind == DecisionKind::kRefuse;
-  const auto rule =
-      decision.about == "recycle" || decision.about == "asked" ? std::string() : rule_of(decision) + " ";
   state.waiting.reset();
   if (waits && decision.action && !state.operation && !decision.life.empty())
-    state.waiting = fmt::format("{}{} of life {}", rule, to_string(*decision.action), decision.life);
+    state.waiting =
+        fmt::format("{}{} of life {}", rule_of(decision), to_string(*decision.action), decision.life);
   const bool acted = decision.kind == DecisionKind::kRestart || decision.kind == DecisionKind::kRecycle;
   const bool shadowed = decision.kind == DecisionKind::kNoAction;  // observe, R7, R4 said before
   const bool paged = decision.kind == DecisionKind::kAlert;        // R4
