@@ -82,6 +82,8 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   boost::asio::awaitable<policy::ActionOutcome> drain(policy::StepDue due);
   boost::asio::awaitable<policy::ActionOutcome> send_job(policy::StepDue due);
 
+  boost::asio::awaitable<Result<boost::json::value>> calibrate_variants(
+      std::vector<std::pair<std::string, int>> calls, std::function<void(std::string_view)> progress);
   // Whether an operator's run or calibration may begin now.
   Result<void> may_ask() const;
 

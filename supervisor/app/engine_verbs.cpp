@@ -6,7 +6,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <fmt/format.h>
 
+#include "canary/plan/calibration.h"
+#include "canary/plan/plan.h"
 #include "supervisor/app/engine_supervisor.h"
 #include "supervisor/policy/names.h"
 #include "supervisor/policy/view.h"
@@ -15,6 +18,31 @@ namespace fireboss::app {
 namespace asio = boost::asio;
 namespace json = boost::json;
 namespace {
+
+constexpr int kCalibrationCalls = 40;  // a variant, unless told otherwise (design section 5)
+
+std::string percent(double rate) {
+  return fmt::format("{:.1f} %", rate * 100);
+}
+
+// What the engine's rule costs if a healthy engine is wrong at this rate.
+std::string plan_line(const policy::Policy& policy, double rate) {
+  canary::PlanInput input;
+  input.rate = rate;
+  input.rule = policy.rule == policy::Rule::kConfirm ? canary::PlanRule::kConfirm : canary::PlanRule::kKOfN;
+  input.n = policy.n;
+  input.k = policy.k;
+  input.confirm_failures = policy.confirm_failures;
+  input.max_confirms = policy.max_confirms;
+  input.every = policy.canary_every;
+  input.variants = static_cast<int>(policy.variants.size());
+  const auto plan = canary::make_plan(input);
+  if (!plan)
+    return "plan: " + plan.error().message;
+  return fmt::format("plan: at {} wrong, {} of {} every {} restarts a healthy engine {:.1f} times a year",
+                     percent(rate), policy.k, policy.n, format_duration(policy.canary_every),
+                     plan->false_per_year);
+}
 
 json::array decisions_json(const std::vector<policy::Decision>& decisions) {
   json::array out;
@@ -70,6 +98,77 @@ asio::awaitable<Result<json::value>> EngineSupervisor::run_canary(
                          {"variant", variant},
                          {"calls", std::move(calls)},
                          {"decisions", decisions_json(last_decisions_)}};
+}
+
+asio::awaitable<Result<json::value>> EngineSupervisor::calibrate(
+    std::vector<std::pair<std::string, int>> calls, std::function<void(std::string_view)> progress) {
+  const auto self = shared_from_this();
+  if (auto may = may_ask(); !may)
+    co_return fail(may.error());
+  const auto& variants = engine_.policy.variants;
+  for (const auto& [variant, number] : calls)
+    if (std::find(variants.begin(), variants.end(), variant) == variants.end())
+      co_return fail(ErrorCode::kNotFound,
+                     "no variant '" + variant.substr(0, 64) + "' in the suite of '" + engine_.name + "'");
+  calibrating_ = true;
+  auto result = co_await calibrate_variants(std::move(calls), std::move(progress));
+  calibrating_ = false;
+  wake_.cancel();
+  co_return result;
+}
+
+asio::awaitable<Result<json::value>> EngineSupervisor::calibrate_variants(
+    std::vector<std::pair<std::string, int>> calls, std::function<void(std::string_view)> progress) {
+  const auto life = tracker_.life();
+  json::array variants;
+  json::array report;
+  std::vector<canary::Graded> all;
+  for (const auto& variant : engine_.policy.variants) {
+    const auto asked =
+        std::find_if(calls.begin(), calls.end(), [&](const auto& call) { return call.first == variant; });
+    const int total = asked == calls.end() ? kCalibrationCalls : asked->second;
+    std::vector<canary::Graded> sample;
+    std::int64_t wrong = 0;
+    for (int done = 0; done < total; ++done) {
+      const auto run = co_await session_.run(variant, 1);
+      if (stopping_ || tracker_.life() != life)
+        co_return fail(ErrorCode::kUnavailable,
+                       "the engine's life changed during the calibration: begin again");
+      const auto& graded = run.calls.front().graded;
+      if (graded.grade == canary::Grade::kInconclusive)
+        co_return fail(ErrorCode::kUnavailable, "a call of " + variant + " could not be measured (" +
+                                                    graded.reason + "): calibrate when the engine answers");
+      sample.push_back(graded);
+      wrong += graded.grade == canary::Grade::kFail ? 1 : 0;
+      progress(variant + ": " + std::to_string(done + 1) + " of " + std::to_string(total) + " calls, " +
+               std::to_string(wrong) + " wrong" +
+               (graded.grade == canary::Grade::kPass
+                    ? ""
+                    : " (" + std::string(canary::to_string(graded.verdict)) + ")"));
+    }
+    const auto measured = canary::calibrate(sample);
+    feed(policy::Calibrated{variant, core_.state().life->fingerprint.value_or(""), measured.calls,
+                            measured.failures, measured.p50.count(), measured.p99.count()});
+    report.emplace_back(variant + ": " + std::to_string(measured.failures) + " of " +
+                        std::to_string(measured.calls) + " calls wrong: a healthy error rate of " +
+                        percent(measured.rate.low) + " to " + percent(measured.rate.high) +
+                        " (95 %); half of the calls within " + humane_duration(measured.p50) +
+                        ", 99 of 100 within " + humane_duration(measured.p99));
+    variants.push_back(json::object{{"variant", variant},
+                                    {"calls", measured.calls},
+                                    {"failures", measured.failures},
+                                    {"rate_low_ppm", canary::ppm(measured.rate.low)},
+                                    {"rate_high_ppm", canary::ppm(measured.rate.high)},
+                                    {"p50_ms", measured.p50.count()},
+                                    {"p99_ms", measured.p99.count()}});
+    all.insert(all.end(), std::make_move_iterator(sample.begin()), std::make_move_iterator(sample.end()));
+  }
+  const auto overall = canary::calibrate(all);
+  session_.set_deadlines(overall.deadlines);
+  for (const auto rate : {overall.rate.low, overall.rate.high})
+    report.emplace_back(plan_line(engine_.policy, rate));
+  co_return json::object{
+      {"engine", engine_.name}, {"variants", std::move(variants)}, {"report", std::move(report)}};
 }
 
 Result<json::value> EngineSupervisor::set_mode(policy::Mode mode) {
