@@ -80,14 +80,15 @@ std::optional<SseEvent> SseReader::next() {
       event.is_error = value == "error";
     } else if (field == "data" || field == "error") {
       event.is_error = event.is_error || field == "error";
-      event.data += has_data ? "\n" : "";
+      const bool first = event.data.empty();
+      event.data += first ? "" : "\n";
       event.data += value;
       event.at_end = !read->ended;
-      has_data = true;
-      if (!value.empty() && is_whole(event.data)) {
+      has_data = !event.data.empty();
+      // Only the first line is tried: looking again at every line of a long event would take for ever.
+      if (first && has_data && is_whole(value)) {
         return event;
       }
-      has_data = !event.data.empty();
     }
   }
   return has_data ? std::optional(event) : std::nullopt;

@@ -19,6 +19,8 @@ constexpr std::string_view kDigits = "0123456789ABCDEF";
 constexpr std::size_t kCodeDigits = 12;
 constexpr std::size_t kMinWord = 3, kMaxWord = 8;
 constexpr std::size_t kMaxModels = 1'000;
+// Each is looked up by the caller; a reply of nothing but nonces is cut short.
+constexpr std::size_t kMaxFound = 256;
 
 std::uint64_t number(const RandomBytes& random, std::size_t at, std::size_t bytes) {
   std::uint64_t value = 0;
@@ -124,7 +126,8 @@ Ask make_ask(const Suite& suite, const Variant& variant, std::string_view model,
 
 std::vector<std::string_view> nonces_in(std::string_view reply) {
   std::vector<std::string_view> found;
-  for (std::size_t dash = reply.find('-'); dash != std::string_view::npos; dash = reply.find('-', dash + 1)) {
+  for (std::size_t dash = reply.find('-'); dash != std::string_view::npos && found.size() < kMaxFound;
+       dash = reply.find('-', dash + 1)) {
     std::size_t begin = dash;
     while (begin > 0 && dash - begin < kMaxWord && is_upper(reply[begin - 1])) {
       --begin;

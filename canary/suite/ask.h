@@ -27,7 +27,7 @@ struct Ask {
 
 [[nodiscard]] Prompt make_prompt(const RandomBytes& random);
 
-// Every text in `reply` that has the form of a nonce, in order.
+// Every text in `reply` that has the form of a nonce, in order; at most 256.
 [[nodiscard]] std::vector<std::string_view> nonces_in(std::string_view reply);
 
 // The model ids of a /v1/models body.
