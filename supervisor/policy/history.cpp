@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <initializer_list>
-#include <map>
-#include <set>
 #include <utility>
 
 #include <boost/json.hpp>
 
-#include "supervisor/policy/canonical.h"
+#include "supervisor/policy/history_line.h"
 #include "supervisor/policy/judge.h"
 #include "supervisor/policy/keys.h"
 #include "supervisor/policy/names.h"
@@ -24,158 +21,7 @@ constexpr std::size_t kMaxBytes = 64 * 1024 * 1024;
 constexpr std::size_t kMaxErrors = 20;
 constexpr double kMaxSeconds = 1e10;  // three centuries
 
-// One line's object. Every getter notes the first mistake; what it returns then means nothing.
-class Line {
- public:
-  explicit Line(const json::object& object) : object_(object) {}
-
-  [[nodiscard]] const std::string& mistake() const { return mistake_; }
-  void wrong(std::string text) {
-    if (mistake_.empty())
-      mistake_ = std::move(text);
-  }
-
-  // nullptr if absent or null.
-  const json::value* find(const char* key) {
-    known_.insert(key);
-    const auto* found = object_.if_contains(key);
-    return found != nullptr && found->is_null() ? nullptr : found;
-  }
-  bool has_null(const char* key) const {
-    const auto* found = object_.if_contains(key);
-    return found != nullptr && found->is_null();
-  }
-
-  std::optional<std::string> text(const char* key) {
-    const auto* value = find(key);
-    if (value == nullptr)
-      return std::nullopt;
-    if (!value->is_string()) {
-      wrong(said(key) + " must be a text");
-      return std::nullopt;
-    }
-    return std::string(value->get_string());
-  }
-  // GPUs are named by number or UUID.
-  std::string name(const char* key) {
-    const auto* value = find(key);
-    if (value != nullptr && value->is_int64())
-      return std::to_string(value->get_int64());
-    return text(key).value_or("");
-  }
-  std::string needed(const char* key) {
-    auto value = text(key);
-    if (!value || value->empty())
-      wrong(said(key) + " is missing: it must be a text");
-    return value.value_or("");
-  }
-  std::optional<std::int64_t> number(const char* key) {
-    const auto* value = find(key);
-    if (value == nullptr)
-      return std::nullopt;
-    if (!value->is_int64() || value->get_int64() < 0) {
-      wrong(said(key) + " must be a whole number from 0, or null for unknown");
-      return std::nullopt;
-    }
-    return value->get_int64();
-  }
-  std::optional<bool> flag(const char* key) {
-    const auto* value = find(key);
-    if (value == nullptr)
-      return std::nullopt;
-    if (!value->is_bool()) {
-      wrong(said(key) + " must be true or false");
-      return std::nullopt;
-    }
-    return value->get_bool();
-  }
-  std::optional<Millis> duration(const char* key) {
-    const auto value = text(key);
-    if (!value)
-      return std::nullopt;
-    const auto parsed = parse_duration(*value);
-    if (!parsed) {
-      wrong(said(key) + ": " + parsed.error().message);
-      return std::nullopt;
-    }
-    return *parsed;
-  }
-  Millis needed_duration(const char* key) {
-    const auto value = duration(key);
-    if (!value)
-      wrong(said(key) + " is missing: write a duration such as \"90s\" or \"2h\"");
-    return value.value_or(Millis{0});
-  }
-  template <typename Enum>
-  std::optional<Enum> word(const char* key) {
-    const auto value = text(key);
-    if (!value)
-      return std::nullopt;
-    const auto found = from_word<Enum>(*value);
-    if (!found)
-      wrong(said(key) + " is '" + *value + "': it must be one of " + words_of<Enum>());
-    return found;
-  }
-  template <typename Enum>
-  Enum needed_word(const char* key) {
-    const auto value = word<Enum>(key);
-    if (!value)
-      wrong(said(key) + " is missing: it must be one of " + words_of<Enum>());
-    return value.value_or(Enum{});
-  }
-  std::string one_of(const char* key, std::initializer_list<std::string_view> allowed) {
-    const auto value = text(key).value_or("");
-    if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
-      std::string words;
-      for (const auto option : allowed)
-        words.append(words.empty() ? "" : ", ").append(option);
-      wrong(said(key) + (value.empty() ? " is missing" : " is '" + value + "'") + ": it must be one of " +
-            words);
-    }
-    return value;
-  }
-  std::optional<std::vector<std::string>> texts(const char* key) {
-    const auto* value = find(key);
-    if (value == nullptr)
-      return std::nullopt;
-    std::vector<std::string> out;
-    if (!value->is_array()) {
-      wrong(said(key) + " must be a list of texts");
-      return std::nullopt;
-    }
-    for (const auto& item : value->get_array()) {
-      if (!item.is_string())
-        wrong(said(key) + " must be a list of texts");
-      else
-        out.emplace_back(item.get_string());
-    }
-    return out;
-  }
-
-  // What was not asked for: a misspelt field is a mistake, since its absence would pass for "unknown".
-  std::string unknown_fields() {
-    std::string ignored;
-    for (const auto& member : object_) {
-      const std::string key(member.key());
-      if (known_.contains(key))
-        continue;
-      const std::vector<std::string_view> known(known_.begin(), known_.end());
-      if (const auto near = nearest(key, known))
-        wrong("field '" + key + "' is not known (did you mean '" + std::string(*near) + "'?)");
-      ignored += (ignored.empty() ? "'" : ", '") + key + "'";
-    }
-    return ignored;
-  }
-
- private:
-  static std::string said(const char* key) { return "field '" + std::string(key) + "'"; }
-
-  const json::object& object_;
-  std::set<std::string> known_;
-  std::string mistake_;
-};
-
-EventBody read_life_started(Line& line) {
+EventBody read_life_started(HistoryLine& line) {
   LifeStarted event;
   event.life = line.needed("life");
   event.cause = line.word<LifeCause>("cause").value_or(LifeCause::kUnknown);
@@ -184,14 +30,14 @@ EventBody read_life_started(Line& line) {
   return event;
 }
 
-EventBody read_ready(Line& line) {
+EventBody read_ready(HistoryLine& line) {
   Ready event;
   event.life = line.needed("life");
   event.fingerprint = line.text("fingerprint");
   return event;
 }
 
-EventBody read_life_ended(Line& line) {
+EventBody read_life_ended(HistoryLine& line) {
   LifeEnded event;
   event.life = line.needed("life");
   event.result = line.text("result").value_or("");
@@ -204,7 +50,7 @@ EventBody read_life_ended(Line& line) {
   return event;
 }
 
-EventBody read_canary(Line& line) {
+EventBody read_canary(HistoryLine& line) {
   CanaryResult event;
   event.variant = line.needed("variant");
   event.life = line.needed("life");
@@ -222,7 +68,7 @@ EventBody read_canary(Line& line) {
   return event;
 }
 
-EventBody read_counters(Line& line) {
+EventBody read_counters(HistoryLine& line) {
   Counters event;
   event.running = line.number("running");
   event.waiting = line.number("waiting");
@@ -236,14 +82,14 @@ EventBody read_counters(Line& line) {
   return event;
 }
 
-EventBody read_port_bytes(Line& line) {
+EventBody read_port_bytes(HistoryLine& line) {
   const auto any = line.flag("any_sent");
   if (!any)
     line.wrong("field 'any_sent' is missing: it must be true or false");
   return PortBytes{any.value_or(true)};
 }
 
-EventBody read_lease(Line& line) {
+EventBody read_lease(HistoryLine& line) {
   Lease event;
   event.gpu = line.name("gpu");
   event.holder = line.text("holder").value_or("");
@@ -251,14 +97,14 @@ EventBody read_lease(Line& line) {
   return event;
 }
 
-EventBody read_census(Line& line) {
+EventBody read_census(HistoryLine& line) {
   Census event;
   event.life = line.text("life").value_or("");
   event.missing = line.texts("missing").value_or(std::vector<std::string>{});
   return event;
 }
 
-EventBody read_guard(Line& line) {
+EventBody read_guard(HistoryLine& line) {
   Guard event;
   event.name = line.needed("name");
   event.verdict = line.one_of("verdict", {"proven", "not_loaded", "stale", "mismatch", "unreachable"});
@@ -266,7 +112,7 @@ EventBody read_guard(Line& line) {
   return event;
 }
 
-EventBody read_signature(Line& line) {
+EventBody read_signature(HistoryLine& line) {
   Signature event;
   event.signature_class = line.needed("class");
   event.count = line.number("count").value_or(1);
@@ -274,7 +120,7 @@ EventBody read_signature(Line& line) {
   return event;
 }
 
-EventBody read_operator(Line& line) {
+EventBody read_operator(HistoryLine& line) {
   const auto command = line.one_of("command", {"hold", "resume", "recycle", "restart", "mode"});
   const auto why = line.text("why").value_or("");
   if (command == "hold")
@@ -290,7 +136,7 @@ EventBody read_operator(Line& line) {
   return Tick{};
 }
 
-EventBody read_action_outcome(Line& line) {
+EventBody read_action_outcome(HistoryLine& line) {
   ActionOutcome event;
   event.action = line.word<ActionKind>("action").value_or(ActionKind::kRestart);
   event.step = line.word<Step>("step").value_or(Step::kJob);
@@ -299,7 +145,7 @@ EventBody read_action_outcome(Line& line) {
   return event;
 }
 
-EventBody read_own_fault(Line& line) {
+EventBody read_own_fault(HistoryLine& line) {
   OwnFault event;
   event.what = line.needed_word<OwnFaultKind>("what");
   if (const auto state = line.text("state")) {
@@ -310,11 +156,11 @@ EventBody read_own_fault(Line& line) {
   return event;
 }
 
-EventBody read_suspended(Line& line) {
+EventBody read_suspended(HistoryLine& line) {
   return Suspended{.length = line.duration("for").value_or(Millis{0})};
 }
 
-EventBody read_daemon_started(Line& line) {
+EventBody read_daemon_started(HistoryLine& line) {
   DaemonStarted event;
   event.life = line.text("life");
   if (!event.life && line.has_null("life"))
@@ -327,7 +173,7 @@ EventBody read_daemon_started(Line& line) {
     line.wrong("field 'pending' must be null or {\"action\", \"life\", \"step\"}");
     return event;
   }
-  Line inner(pending->get_object());
+  HistoryLine inner(pending->get_object());
   event.pending = PendingAction{.action = inner.needed_word<ActionKind>("action"),
                                 .life = inner.needed("life"),
                                 .step = inner.word<Step>("step").value_or(Step::kEvidence),
@@ -338,7 +184,7 @@ EventBody read_daemon_started(Line& line) {
   return event;
 }
 
-EventBody read_canary_begun(Line& line) {
+EventBody read_canary_begun(HistoryLine& line) {
   CanaryBegun event;
   event.variant = line.needed("variant");
   event.life = line.needed("life");
@@ -346,11 +192,11 @@ EventBody read_canary_begun(Line& line) {
   return event;
 }
 
-EventBody read_tick(Line& /*line*/) {
+EventBody read_tick(HistoryLine& /*line*/) {
   return Tick{};
 }
 
-using Reader = EventBody (*)(Line&);
+using Reader = EventBody (*)(HistoryLine&);
 constexpr std::array<std::pair<std::string_view, Reader>, 17> kReaders{
     {{"life_started", read_life_started},
      {"ready", read_ready},
@@ -427,8 +273,8 @@ class Reading {
   }
 
   void event(const json::object& object) {
-    Line line(object);
-    const auto at = time(line);
+    HistoryLine line(object);
+    const auto at = moment(line);
     const auto name = line.text("event");
     if (!line.mistake().empty())
       return wrong(line.mistake());
@@ -448,7 +294,7 @@ class Reading {
     history_.events.push_back({.at = *at, .body = std::move(body)});
   }
 
-  std::optional<MonoTime> time(Line& line) {
+  std::optional<MonoTime> moment(HistoryLine& line) {
     const auto* value = line.find("t");
     if (value == nullptr || !value->is_number()) {
       line.wrong("field 't' is missing: write the seconds from the history's start");

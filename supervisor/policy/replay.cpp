@@ -46,7 +46,9 @@ Result<std::vector<Decoded>> decode(const ReplayInput& input) {
 
 // The policy hash under which each event was decided. Decisions name theirs. Between them it is that of the
 // newest `configured`; a firebossd that has just started decides under the one that it is about to name.
-std::vector<std::string> policies_of(const std::vector<Decoded>& events, const ReplayInput& input) {
+// Before any of these it is `first`, which the snapshot names.
+std::vector<std::string> policies_of(const std::vector<Decoded>& events, const ReplayInput& input,
+                                     const std::string& first) {
   std::map<std::int64_t, std::string> named;
   for (const auto& decision : input.decisions) {
     named[decision.first_event] = decision.policy_hash;
@@ -62,7 +64,7 @@ std::vector<std::string> policies_of(const std::vector<Decoded>& events, const R
     if (std::holds_alternative<DaemonStarted>(*events[i].body))
       out[i] = coming;
   }
-  std::string current = coming;  // before the first of all: the first that is named
+  auto current = first.empty() ? coming : first;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (!events[i].body)
       continue;
@@ -151,7 +153,6 @@ Result<ReplayReport> replay(const ReplayInput& input) {
   const auto events = decode(input);
   if (!events)
     return fail(events.error());
-  const auto hashes = policies_of(*events, input);
   Policies policies(input.policies);
   ReplayReport report;
   std::vector<Series> replayed;
@@ -166,6 +167,7 @@ Result<ReplayReport> replay(const ReplayInput& input) {
     report.first_event = oldest_snapshot->row->id;
     i = static_cast<std::size_t>(oldest_snapshot - events->begin()) + 1;
   }
+  const auto hashes = policies_of(*events, input, report.state.policy_hash);
   for (; i < events->size(); ++i) {
     const auto& event = (*events)[i];
     if (!event.body)
