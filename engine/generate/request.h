@@ -17,7 +17,7 @@ struct GenerateRequest {
   std::vector<TokenId> prompt{};      // not empty, shorter than the context
   std::vector<TokenId> reply_head{};  // tokens that the reply must begin with (a forced tool call)
   std::size_t max_tokens = 0;         // at least 1
-  Sampling sampling;
+  Sampling sampling{};
   std::vector<std::string> stops{};
   std::optional<std::size_t> top_logprobs{};  // set: report log-probabilities, with so many alternatives
   std::string cache_salt{};                   // prefixes are shared among requests of the same salt only
