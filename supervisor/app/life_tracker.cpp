@@ -26,7 +26,7 @@ constexpr std::string_view kRepeated = "Start request repeated too quickly";  //
 constexpr Millis kSettle{2'000};
 // A unit's first start this early after boot is the boot's doing.
 constexpr Millis kBootWindow{5 * 60'000};
-constexpr std::size_t kHeardKept = 8;
+constexpr std::size_t kHeardKept = 8, kJobsKept = 16;
 
 bool is_auto_restart(const UnitSnapshot& s) {
   return s.sub_state.starts_with("auto-restart");
@@ -79,10 +79,9 @@ LifeTracker::Events LifeTracker::take(const UnitSnapshot& snapshot, MonoTime now
   if (first && over)
     return adopt_ended(snapshot);
   if (life_.empty()) {
-    if (!over && !id.empty() && id != last_life_)
+    if (!id.empty() && id != last_life_)  // over or not: it may have begun and ended unseen
       return begin(snapshot, now, first);
     after_end_ = snapshot;
-    n_restarts_ = std::max(n_restarts_, snapshot.n_restarts);
     return revise(now, false);
   }
   if (over || (!id.empty() && id != life_)) {
@@ -93,8 +92,10 @@ LifeTracker::Events LifeTracker::take(const UnitSnapshot& snapshot, MonoTime now
   }
   n_restarts_ = snapshot.n_restarts;
   active_ = snapshot.active == ActiveState::kActive || snapshot.active == ActiveState::kReloading;
+  started_ = active_ || snapshot.active == ActiveState::kDeactivating;
   if (snapshot.job_id == 0)
-    jobs_.clear();
+    for (auto& [number, job] : jobs_)
+      job.stale = true;
   if (!active_ || !notify_ || std::exchange(ready_, true))
     return {};
   return {policy::Ready{.life = life_, .fingerprint = std::nullopt}};
@@ -111,15 +112,14 @@ LifeTracker::Events LifeTracker::begin(const UnitSnapshot& snapshot, MonoTime no
     own_expected_ = false;
   own_until_.reset();
   life_ = snapshot.invocation_id;
-  begun_ = now;
-  ready_ = false;
+  ready_ = active_ = started_ = false;
   notify_ = snapshot.type.starts_with("notify");
   never_ran_ = false;
   last_end_.reset();
   after_end_.reset();
   revise_at_.reset();
   done_type_.reset();
-  unknown_done_.reset();
+  untyped_.reset();
   Events events{std::move(started)};
   append(events, take(snapshot, now));
   return events;
@@ -163,33 +163,34 @@ LifeTracker::Events LifeTracker::adopt_ended(const UnitSnapshot& snapshot) {
 
 LifeTracker::Events LifeTracker::on_job(const ports::JobSeen& job, MonoTime now) {
   if (!job.ended) {
-    jobs_.insert_or_assign(
-        job.id, Job{.type = job.type, .life = life_, .ours = job.ours, .on_active = active_ && !ending_});
+    if (jobs_.size() == kJobsKept)
+      jobs_.clear();
+    jobs_.insert_or_assign(job.id,
+                           Job{.type = job.type, .life = life_, .after_start = started_, .stale = false});
     own_expected_ = own_expected_ || job.ours;
     return ending_ ? resolve(now, false) : Events{};
   }
-  Job seen{.type = job.type, .life = life_, .ours = job.ours};
-  // never seen while it was open: of a life that has only begun it may be the very start
-  bool belongs = ending_ || (!life_.empty() && now - begun_ > kSettle);
-  if (const auto found = jobs_.find(job.id); found != jobs_.end()) {
-    seen = found->second;
-    belongs = seen.life == life_;
-    jobs_.erase(found);
-  }
+  // Without an entry it was never seen while it was open. A life's own start is removed before systemd shows
+  // the life as active.
+  Job seen{.type = job.type, .life = life_, .after_start = started_, .stale = false};
+  if (const auto found = jobs_.extract(job.id); !found.empty())
+    seen = found.mapped();
+  const bool belongs = seen.life == life_ && seen.after_start;
   if (job.ours) {
     own_expected_ = false;
     if (job.result == "done")
       own_until_ = now + kSettle;
   }
-  if (job.result != "done")
+  if (job.result == "canceled" || job.result == "skipped")
     return {};
-  if (life_.empty() && seen.type == "stop")
-    done_type_ = "stop";  // of a unit that was down already: the operator wants it so
-  else if (belongs &&
-           (seen.type == "stop" || seen.type == "restart" || (seen.type == "start" && seen.on_active)))
-    done_type_ = seen.type == "stop" ? "stop" : "restart";
-  else if (belongs && seen.type.empty())
-    unknown_done_ = now;
+  // what fails is never the stopping: a stop that had to kill is done
+  const bool done = job.result == "done";
+  if (seen.type == "stop" && done)
+    done_type_ = "stop";  // also of a unit that was down already: the operator wants it so
+  else if (belongs && (seen.type == "restart" || seen.type == "start"))
+    done_type_ = "restart";
+  else if (seen.type.empty() && (belongs || (done && life_.empty())))
+    untyped_ = Untyped{.at = now, .done = done};
   if (ending_)
     return resolve(now, false);
   return life_.empty() ? revise(now, false) : Events{};
@@ -219,6 +220,8 @@ LifeTracker::Events LifeTracker::on_journal(const ports::JournalLine& line, Mono
     return {};
   if (ending_)
     return resolve(now, false);
+  if (life_.empty() && id != last_life_ && h.over && !revise_at_)
+    revise_at_ = now + kSettle;  // a life that the bus has not shown: it still may
   return life_.empty() && id == last_life_ ? revise(now, false) : Events{};
 }
 
@@ -256,11 +259,15 @@ bool LifeTracker::restarted_by_systemd() const {
          (!s.invocation_id.empty() && s.invocation_id != life_ && s.n_restarts > n_restarts_);
 }
 
+// A restart, or a start, which is what a restart becomes in its second half, of a life that had started
+// already. On a life that is still starting it would be the job that began it.
 bool LifeTracker::job_evidence(const std::string& type) const {
   return done_type_ == type || std::ranges::any_of(jobs_, [&](const auto& entry) {
            const auto& job = entry.second;
-           return job.life == life_ &&
-                  (job.type == type || (type == "restart" && job.type == "start" && job.on_active));
+           if (job.stale || job.life != life_)
+             return false;
+           return type == "stop" ? job.type == "stop"
+                                 : job.after_start && (job.type == "restart" || job.type == "start");
          });
 }
 
@@ -277,10 +284,11 @@ std::optional<LifeTracker::Cause> LifeTracker::judge(bool forced) const {
   if (!forced)
     return std::nullopt;
   const bool replaced = !latest_->invocation_id.empty() && latest_->invocation_id != life_;
-  const bool by_unknown_job = unknown_done_ || (h != nullptr && h->stopping);
-  if (own_expected_ || (by_unknown_job && replaced))
+  const bool untyped = untyped_ && ending_->settle_at <= untyped_->at + 2 * kSettle;  // else it was a reload
+  const bool by_job = untyped || (h != nullptr && h->stopping);
+  if (own_expected_ || (by_job && (replaced || (untyped && !untyped_->done))))
     return Cause::kRestart;
-  return by_unknown_job ? Cause::kStop : Cause::kDeath;
+  return by_job ? Cause::kStop : Cause::kDeath;
 }
 
 LifeEnded LifeTracker::ended(const std::string& life, const UnitSnapshot& at_end) const {
@@ -313,7 +321,7 @@ LifeTracker::Events LifeTracker::resolve(MonoTime now, bool forced) {
   last_life_ = std::exchange(life_, {});
   last_end_ = end;
   ending_.reset();
-  ready_ = active_ = false;
+  ready_ = active_ = started_ = false;
   forget_jobs();
   const auto next = std::exchange(latest_, std::nullopt);
   Events events{std::move(end)};
@@ -324,12 +332,14 @@ LifeTracker::Events LifeTracker::resolve(MonoTime now, bool forced) {
 // Evidence about a life ends with it; a job that is still open goes on to the next.
 void LifeTracker::forget_jobs() {
   done_type_.reset();
-  unknown_done_.reset();
+  untyped_.reset();
   revise_at_.reset();
 }
 
 // What became known about the last life after its end was told.
 LifeTracker::Events LifeTracker::revise(MonoTime now, bool forced) {
+  if (forced && !heard_.empty() && heard_.back().over && heard_.back().life != last_life_)
+    return unseen_life(heard_.back().life);
   if (!last_end_ || last_life_.empty())
     return {};
   const auto* h = heard(last_life_);
@@ -344,15 +354,17 @@ LifeTracker::Events LifeTracker::revise(MonoTime now, bool forced) {
              ((h != nullptr && h->start_limit) || (after_end_ && after_end_->result == "start-limit-hit"))) {
     end.start_limit = true;
     end.auto_restart = false;
-  } else if (waiting && down) {
-    // systemd was about to start it again and does not: it gave up, or somebody stopped it
+  } else if (down && (waiting || (untyped_ && !was_stop))) {
+    // systemd was about to start it again and does not: it gave up, or somebody stopped it. Or a job has
+    // ended on a unit that was down and still is: nothing but a stop does that.
     if (!forced) {
       if (!revise_at_)
         revise_at_ = now + kSettle;
       return {};
     }
     end.auto_restart = false;
-    if (after_end_->active == ActiveState::kFailed)
+    untyped_.reset();
+    if (waiting && after_end_->active == ActiveState::kFailed)
       end.start_limit = true;
     else
       set_cause(end, true, false);
@@ -364,6 +376,19 @@ LifeTracker::Events LifeTracker::revise(MonoTime now, bool forced) {
   revise_at_.reset();
   last_end_ = end;
   return {end};
+}
+
+// Begun and ended so fast that the unit was unloaded before it could be asked: only the journal tells of it.
+LifeTracker::Events LifeTracker::unseen_life(const std::string& life) {
+  revise_at_.reset();
+  last_life_ = life;
+  auto end = ended(life, UnitSnapshot{});
+  set_cause(end, false, false);
+  end.auto_restart = false;
+  last_end_ = end;
+  const auto cause = own_expected_ || own_until_ ? LifeCause::kFirebossd : LifeCause::kUnknown;
+  return {policy::LifeStarted{.life = life, .cause = cause, .fingerprint = std::nullopt, .age = Millis{0}},
+          std::move(end)};
 }
 
 const LifeTracker::Heard* LifeTracker::heard(const std::string& life) const {

@@ -69,8 +69,9 @@ class LifeTracker {
     bool start_limit = false;
   };
   struct Job {
-    std::string type, life;  // the life that was current when the job was first seen
-    bool ours = false, on_active = false;
+    std::string type, life;    // the life that was current when the job was first seen
+    bool after_start = false;  // ... and had become active
+    bool stale = false;        // the unit has no job any more, though nobody told of this one's end
   };
   enum class Cause { kStop, kRestart, kDeath };
 
@@ -79,6 +80,7 @@ class LifeTracker {
   Events adopt_ended(const ports::UnitSnapshot& snapshot);
   Events resolve(MonoTime now, bool forced);
   Events revise(MonoTime now, bool forced);
+  Events unseen_life(const std::string& life);
   std::optional<Cause> judge(bool forced) const;
   bool restarted_by_systemd() const;
   policy::LifeEnded ended(const std::string& life, const ports::UnitSnapshot& at_end) const;
@@ -91,8 +93,8 @@ class LifeTracker {
   std::string unit_;
   bool adopted_ = false;
   std::string life_;
-  MonoTime begun_{};
   bool ready_ = false, notify_ = false, active_ = false;
+  bool started_ = false;  // has been active, be it stopping now
   std::uint32_t n_restarts_ = 0;
   bool never_ran_ = false;  // found down, and not started since the machine booted
 
@@ -110,7 +112,11 @@ class LifeTracker {
 
   std::map<std::uint32_t, Job> jobs_;
   std::optional<std::string> done_type_;  // of a job that ended `done` on the current (or last) life
-  std::optional<MonoTime> unknown_done_;  // a job ended whose type nobody had time to ask
+  struct Untyped {
+    MonoTime at;
+    bool done = false;
+  };
+  std::optional<Untyped> untyped_;  // the last job that ended before anybody could ask what it was
   bool own_expected_ = false;
   std::optional<MonoTime> own_until_;
   std::deque<Heard> heard_;  // newest last, bounded

@@ -254,6 +254,30 @@ TEST_F(LifeTrackerTest, RestartKnownOnlyFromTheJournalHoldsTheNewLifeBack) {
             "ended a stop=yes restart=yes auto=no; started b by operator; ready b");
 }
 
+TEST_F(LifeTrackerTest, RestartWhileLoadingIsKnownFromTheJournal) {
+  snapshot(starting("a"));
+  job(job_new(7, "restart"));
+  journal(stopping("a"));
+  EXPECT_EQ(snapshot(starting("b")), "");
+  EXPECT_EQ(journal(stopped("a", "restart")), "ended a stop=yes restart=yes auto=no; started b by operator");
+}
+
+TEST_F(LifeTrackerTest, JobThatIsStillStartingALifeSaysNothingAboutItsEnd) {
+  run("a");
+  job(job_new(7, "restart", true));
+  EXPECT_EQ(snapshot(starting("b")), "ended a stop=yes restart=yes auto=no; started b by firebossd");
+  job(job_new(7, "restart", true));  // told again, late
+  EXPECT_EQ(snapshot(failed("b", "exit-code")), "");
+  EXPECT_EQ(journal(failed_with("b", "exit-code")), "ended b stop=no restart=no auto=no");
+}
+
+TEST_F(LifeTrackerTest, RestartSeenWhileTheEngineIsStoppingAlready) {
+  run("a");
+  snapshot(unit(ActiveState::kDeactivating, "stop-sigterm", "a"));
+  job(job_new(7, "start"));
+  EXPECT_EQ(snapshot(starting("b")), "ended a stop=yes restart=yes auto=no; started b by operator");
+}
+
 TEST_F(LifeTrackerTest, RestartSeenLateOnTheBusLooksLikeAStartOfARunningUnit) {
   run("a");
   job(job_new(7, "start"));
@@ -310,6 +334,15 @@ TEST_F(LifeTrackerTest, QuickAutoRestartIsKnownByTheCounter) {
   EXPECT_EQ(snapshot(starting("b", 1)), "ended a stop=no restart=no auto=yes; started b by systemd");
 }
 
+TEST_F(LifeTrackerTest, CounterThatGrowsBeforeTheNextLifeBeginsCountsForThatLife) {
+  run("a");
+  snapshot(auto_restart("a"));
+  auto due = auto_restart("a");
+  due.n_restarts = 1;
+  EXPECT_EQ(snapshot(due), "");
+  EXPECT_EQ(snapshot(starting("b", 1)), "started b by systemd");
+}
+
 TEST_F(LifeTrackerTest, AutoRestartsOwnJobMakesItNoRestartByHand) {
   run("a");
   job(job_new(8, "restart"));
@@ -351,10 +384,41 @@ TEST_F(LifeTrackerTest, JobTooQuickToBeAskedIsARestartWhenANewLifeStands) {
   EXPECT_EQ(settle(), "ended a stop=yes restart=yes auto=no; started b by operator; ready b");
 }
 
+TEST_F(LifeTrackerTest, UntypedJobThatFailedWasARestart) {
+  run("a");
+  job(job_done(9, "", false, "failed"));
+  EXPECT_EQ(snapshot(dead("a")), "");
+  EXPECT_EQ(settle(), "ended a stop=yes restart=yes auto=no");
+}
+
+TEST_F(LifeTrackerTest, UntypedJobLongBeforeTheEndWasAReload) {
+  run("a");
+  job(job_done(9, ""));
+  now_ += Millis{2'001};
+  EXPECT_EQ(snapshot(dead("a")), "");
+  EXPECT_EQ(settle(), "ended a stop=no restart=no auto=no");
+}
+
+TEST_F(LifeTrackerTest, UntypedJobJustBeforeTheEndWasAStop) {
+  run("a");
+  job(job_done(9, ""));
+  now_ += Millis{2'000};
+  EXPECT_EQ(snapshot(dead("a")), "");
+  EXPECT_EQ(settle(), "ended a stop=yes restart=no auto=no");
+}
+
+TEST_F(LifeTrackerTest, ReloadIsNoEvidence) {
+  run("a");
+  job(job_new(9, "reload"));
+  job(job_done(9, "reload"));
+  EXPECT_EQ(snapshot(dead("a")), "");
+  EXPECT_EQ(settle(), "ended a stop=no restart=no auto=no");
+}
+
 TEST_F(LifeTrackerTest, JobThatStartedALifeIsNoEvidenceAboutItsEnd) {
   snapshot(dead(""));
-  snapshot(running("a"));
   job(job_done(9, ""));
+  snapshot(running("a"));
   EXPECT_EQ(snapshot(dead("a")), "");
   EXPECT_EQ(settle(), "ended a stop=no restart=no auto=no");
 }
@@ -438,6 +502,49 @@ TEST_F(LifeTrackerTest, StopOfAUnitThatDiedMeansThatItIsToStayDown) {
   snapshot(dead("a"));
   EXPECT_EQ(job(job_done(9, "stop")), "ended a stop=yes restart=no auto=no");
   EXPECT_EQ(job(job_done(10, "stop")), "");
+}
+
+TEST_F(LifeTrackerTest, JobTooQuickToBeAskedOnADeadUnitThatStaysDownWasAStop) {
+  run("a");
+  journal(deactivated("a"));
+  snapshot(dead("a"));
+  EXPECT_EQ(job(job_done(9, "")), "");
+  EXPECT_EQ(settle(), "ended a stop=yes restart=no auto=no");
+}
+
+TEST_F(LifeTrackerTest, JobTooQuickToBeAskedOnADeadUnitThatRunsAgainWasAStart) {
+  run("a");
+  journal(deactivated("a"));
+  snapshot(dead("a"));
+  job(job_done(9, ""));
+  EXPECT_EQ(snapshot(running("b")), "started b by operator; ready b");
+  EXPECT_EQ(settle(), "nothing to settle");
+}
+
+TEST_F(LifeTrackerTest, LifeThatBeganAndFailedBetweenTwoLooks) {
+  run("a");
+  job(job_new(7, "restart"));
+  EXPECT_EQ(snapshot(failed("b", "exit-code")),
+            "ended a stop=yes restart=yes auto=no; started b by operator");
+  EXPECT_EQ(journal(failed_with("b", "exit-code")), "ended b stop=no restart=no auto=no");
+}
+
+TEST_F(LifeTrackerTest, LifeThatOnlyTheJournalKnowsOf) {
+  run("a");
+  job(job_new(7, "restart"));
+  EXPECT_EQ(snapshot(dead("")), "ended a stop=yes restart=yes auto=no");
+  EXPECT_EQ(journal(deactivated("b")), "");
+  EXPECT_EQ(settle(), "started b by unknown; ended b stop=no restart=no auto=no");
+  EXPECT_EQ(settle(), "nothing to settle");
+}
+
+TEST_F(LifeTrackerTest, LifeThatTheJournalNamesFirstIsTakenFromTheBusAllTheSame) {
+  run("a");
+  job(job_new(7, "stop"));
+  snapshot(dead(""));
+  journal(failed_with("b", "exit-code"));
+  EXPECT_EQ(snapshot(failed("b", "exit-code")), "started b by operator; ended b stop=no restart=no auto=no");
+  EXPECT_EQ(settle(), "nothing to settle");
 }
 
 TEST_F(LifeTrackerTest, StartAfterAStopIsTheOperators) {
