@@ -64,16 +64,13 @@ std::optional<SseEvent> SseReader::next() {
       event.is_error = false;
       continue;
     }
-    if (text.front() == ':') {
-      continue;
-    }
     // An object without a field name: an error that a proxy or a handler wrote into the stream.
     if (text.front() == '{') {
       event.data = text;
       event.at_end = !read->ended;
       return event;
     }
-    const std::size_t colon = text.find(':');
+    const std::size_t colon = text.find(':');  // a comment is a field without a name
     const std::string_view field = text.substr(0, colon);
     const std::string_view value = colon == std::string_view::npos ? "" : value_after(text, colon);
     if (field == "event") {

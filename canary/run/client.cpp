@@ -7,6 +7,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/verb.hpp>
+#include <boost/system/system_error.hpp>
 
 #include "canary/run/connection.h"
 
@@ -49,10 +50,14 @@ Result<Connection::HttpRequest> make_request(http::verb verb, const std::string&
   return request;
 }
 
-// Lets an operation that is cancelled come back with an error code instead of throwing at the next co_await;
-// the awaiting coroutine gets its own setting back.
-asio::awaitable<RunResult> run_calls(Request& request) {
-  RunResult result;
+CallResult not_made(Fault why, const std::string& words) {
+  CallResult result;
+  result.response.fault = why;
+  result.response.error = words;
+  return result;
+}
+
+asio::awaitable<void> run_calls(Request& request, RunResult& result) {
   Connection connection(co_await asio::this_coro::executor, request.endpoint, request.deadlines,
                         request.limits, request.check, kReplyReserve);
   auto message = make_request(http::verb::post, request.target, request.headers, request.api_key,
@@ -78,13 +83,9 @@ asio::awaitable<RunResult> run_calls(Request& request) {
         words = response.error;
       }
     } else {
-      CallResult skipped;
-      skipped.response.fault = ended;
-      skipped.response.error = words;
-      result.calls.push_back(std::move(skipped));
+      result.calls.push_back(not_made(ended, words));
     }
   }
-  co_return result;
 }
 
 ErrorCode code_of(Fault fault) {
@@ -132,34 +133,32 @@ asio::awaitable<Result<std::string>> get_page(Get& get) {
 
 }  // namespace
 
+// A cancellation that comes between two operations is thrown at the next co_await, not returned by one.
 asio::awaitable<RunResult> run(Request request) {
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
   RunResult result;
-  const std::size_t asked = request.calls.size();
+  Failure failure{Fault::kNotSent, {}};
   try {
-    result = co_await run_calls(request);
+    co_await run_calls(request, result);
+  } catch (const boost::system::system_error& error) {
+    failure = failure_of(error.code());
   } catch (const std::exception& error) {
-    result.calls.resize(asked);
-    for (CallResult& call : result.calls) {
-      call.response.fault = Fault::kNotSent;
-      call.response.error = error.what();
-    }
+    failure.words = error.what();
   }
-  co_await asio::this_coro::throw_if_cancelled(throws);
+  while (result.calls.size() < request.calls.size()) {
+    result.calls.push_back(not_made(failure.fault, failure.words));
+  }
   co_return result;
 }
 
 asio::awaitable<Result<std::string>> http_get(Get get) {
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
   Result<std::string> result;
   try {
     result = co_await get_page(get);
+  } catch (const boost::system::system_error& error) {
+    result = fail(code_of(failure_of(error.code()).fault), error.code().message());
   } catch (const std::exception& error) {
     result = fail(ErrorCode::kInternal, error.what());
   }
-  co_await asio::this_coro::throw_if_cancelled(throws);
   co_return result;
 }
 

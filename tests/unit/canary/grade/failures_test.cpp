@@ -202,6 +202,11 @@ TEST(Repetition, IsNotSeenInShortTails) {
   EXPECT_EQ(verdict(exact("Stop!!!!!!!!!!!!"), body("Stap!!!!!!!!!!!!")), Verdict::kWrongAnswer);
 }
 
+TEST(Repetition, WhateverWhiteSpaceIsBetween) {
+  EXPECT_EQ(verdict(pong(), body("x the the\nthe  the\n\nthe the   the\nthe\n\n\nthe the")),
+            Verdict::kRepetition);
+}
+
 TEST(Repetition, OfReasoningThatNeverCameToAnAnswer) {
   EXPECT_EQ(verdict(pong(), body("", {.finish = "length", .reasoning = repeat(" wait", 100)})),
             Verdict::kRepetition);

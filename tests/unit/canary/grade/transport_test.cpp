@@ -112,8 +112,10 @@ TEST(Transport, ABrokenConnectionIsTruncatedUnlessTheStreamWasWhole) {
   half.fault = Fault::kReset;
   EXPECT_EQ(grade(pong(), half).verdict, Verdict::kTruncated);
   Response whole = stream({"PONG-7F3A"});
-  whole.fault = Fault::kReset;
-  EXPECT_EQ(grade(pong(), whole).verdict, Verdict::kOk);
+  for (const Fault broken : {Fault::kReset, Fault::kTimeout, Fault::kTooLarge}) {
+    whole.fault = broken;
+    EXPECT_EQ(grade(pong(), whole).verdict, Verdict::kOk);
+  }
 }
 
 TEST(Transport, GarbageInAnEndlessReplyCountsAndSlownessDoesNot) {

@@ -319,6 +319,17 @@ TEST(Run, IsBoundedInSize) {
   EXPECT_EQ(result.response.fault, Fault::kTooLarge);
 }
 
+TEST(Run, TheBoundOfTheHeaderIsTheOneGiven) {
+  const auto reply = [](std::size_t size) {
+    return http_reply(kBody, "200 OK", "x-long: " + std::string(size, 'x') + "\r\n");
+  };
+  const auto limit = [](std::uint32_t bytes) {
+    return [bytes](Request& request) { request.limits.header_bytes = bytes; };
+  };
+  EXPECT_EQ(call(answering(reply(3'000)), limit(2'048)).response.fault, Fault::kTooLarge);
+  EXPECT_EQ(call(answering(reply(30'000)), limit(65'536)).response.fault, Fault::kNone);
+}
+
 TEST(Run, ASlowTrickleIsCutByTheTotalDeadline) {
   const auto begun = std::chrono::steady_clock::now();
   const CallResult result = call(
@@ -417,6 +428,33 @@ TEST(Run, CanBeCanceledAndTheCallerGoesOn) {
     EXPECT_EQ(each.response.fault, Fault::kCanceled);
   }
   EXPECT_EQ(server.connections(), 1);
+}
+
+TEST(Run, ACancellationBetweenTwoOperationsIsNotLost) {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  std::string seen;
+  FaultServer server(io,
+                     {[&seen](Peer& peer) -> asio::awaitable<void> { seen = co_await peer.read_request(); }});
+  Request request = request_to(server.port(), 2);
+  request.check = [&](const asio::ip::tcp::endpoint&) -> Result<void> {
+    signal.emit(asio::cancellation_type::terminal);
+    return {};
+  };
+  std::optional<RunResult> result;
+  asio::co_spawn(
+      io, run(std::move(request)),
+      asio::bind_cancellation_slot(signal.slot(), [&](const std::exception_ptr& thrown, RunResult got) {
+        EXPECT_FALSE(thrown);
+        result = std::move(got);
+        io.stop();
+      }));
+  io.run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->calls.size(), 2U);
+  EXPECT_EQ(result->calls[0].response.fault, Fault::kCanceled);
+  EXPECT_EQ(result->calls[1].response.fault, Fault::kCanceled);
+  EXPECT_EQ(seen, "");
 }
 
 Get get_from(std::uint16_t port) {
