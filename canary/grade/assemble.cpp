@@ -390,6 +390,9 @@ Assembled assemble(const Response& response) {
   // What broke off counts before what it broke in the middle; a stream that said [DONE] was whole.
   if (auto broken = of_fault(response.fault); broken && !(response.stream && done && !result.fault)) {
     result.fault = std::move(broken);
+    if (result.fault->verdict == Verdict::kTimeout && !response.body.empty()) {
+      result.fault->verdict = Verdict::kTruncated;  // something came; it is inconclusive all the same
+    }
   }
   return result;
 }

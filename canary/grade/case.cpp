@@ -182,6 +182,9 @@ Result<void> take_status(Response& response, const json::object& object) {
     return {};
   }
   const auto number = integer_of(*status, "response.http_status");
+  if (number && *number == 0) {
+    return {};  // how some clients write that no answer came
+  }
   if (!number || *number < 100 || *number > 999) {
     return fail(ErrorCode::kInvalid, "response.http_status must be null or a number from 100 to 999");
   }

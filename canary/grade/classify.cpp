@@ -82,7 +82,7 @@ std::optional<Finding> any_leak(const Task& task, const Reply& reply, std::strin
       found = leak(call.name, task.tool, TextKind::kProse, special_tokens);
     }
     if (!found) {
-      found = leak(call.arguments, expected, TextKind::kCode, special_tokens);
+      found = leak(call.arguments, expected, TextKind::kToolTask, special_tokens);
     }
   }
   if (!found) {

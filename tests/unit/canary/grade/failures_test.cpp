@@ -160,9 +160,13 @@ TEST(Leak, InJsonIntegersAndToolNames) {
     shape.tool_calls.push_back(call(name, R"({"city": "Paris", "days": 3})"));
     EXPECT_EQ(verdict(weather(), body(nullptr, shape)), Verdict::kLeak) << name;
   }
-  Shape shape{.finish = "tool_calls"};
-  shape.tool_calls.push_back(call("get_weather", R"({"city": "Paris<|im_end|>", "days": 3})"));
-  EXPECT_EQ(verdict(weather(), body(nullptr, shape)), Verdict::kLeak);
+  for (const char* arguments :
+       {R"({"city": "Paris<|im_end|>", "days": 3})", R"({"city": "</think>Paris", "days": 3})",
+        R"({"city": "Paris", "days": 3}<|im_end)"}) {
+    Shape shape{.finish = "tool_calls"};
+    shape.tool_calls.push_back(call("get_weather", arguments));
+    EXPECT_EQ(verdict(weather(), body(nullptr, shape)), Verdict::kLeak) << arguments;
+  }
 }
 
 TEST(Leak, OfTheOperatorsOwnTokens) {
@@ -287,7 +291,8 @@ TEST(ToolCall, Malformed) {
       {"get_weather", R"({"city": "Paris"})"},                              // a key is missing
       {"get_weather", R"({"city": "Paris", "days": 3, "unit": "c"})"},      // one too many
       {"get_weather", ""},
-      {"get_weather", json::object{{"city", "Paris"}, {"days", 3}}},  // no text
+      {"get_weather", R"({"city": "Paris", "days": 3}</tool_call>)"},  // the parser stopped too late
+      {"get_weather", json::object{{"city", "Paris"}, {"days", 3}}},   // no text
       {"", R"({"city": "Paris", "days": 3})"},
       {"get_weatherget_weather", R"({"city": "Paris", "days": 3})"},
       {"functions.get_weather", R"({"city": "Paris", "days": 3})"},

@@ -122,6 +122,9 @@ TEST(Transport, GarbageInAnEndlessReplyCountsAndSlownessDoesNot) {
   Response slow = events(chunk({{"content", "PONG-7"}}));
   slow.fault = Fault::kTimeout;
   EXPECT_EQ(result_text(grade(pong(), slow)), "inconclusive:timeout");
+  EXPECT_EQ(grade(pong(), slow).verdict, Verdict::kTruncated);
+  slow.body.clear();
+  EXPECT_EQ(grade(pong(), slow).verdict, Verdict::kTimeout);
   Response stuck = events(chunk({{"content", "PONG-7F3A" + repeat(" the", 100)}}));
   stuck.fault = Fault::kTooLarge;
   EXPECT_EQ(result_text(grade(pong(), stuck)), "repetition");
@@ -266,6 +269,7 @@ TEST(WrittenCase, ReadsRawBodies) {
       "ok");
   EXPECT_EQ(verdict(R"({"http_status":200,"body":"{\"choi","error":"connection closed"})"), "truncated");
   EXPECT_EQ(verdict(R"({"http_status":null,"error":"connection refused"})"), "timeout");
+  EXPECT_EQ(verdict(R"({"http_status":0,"error":"connection refused"})"), "timeout");
   EXPECT_EQ(verdict(R"({"error":{"message":"x"}})"), "http_error");
 }
 
