@@ -38,7 +38,7 @@ Calibration calibrate(std::span<const Graded> calls) {
 
 Deadlines deadlines_for(Millis p99) {
   constexpr int kMargin = 10;
-  constexpr Millis kShortest{10'000};
+  constexpr Millis kShortest{30'000};  // a cached prefix is lost at a restart, and the next call pays for it
   constexpr Millis kLongest{10 * 60'000};
   Deadlines deadlines;
   // Capped before it is multiplied: no overflow, whatever was measured.

@@ -55,11 +55,35 @@ std::string make_salt(const RandomBytes& random) {
   return salt;
 }
 
-json::object message(std::string_view role, std::string_view content) {
-  json::object result;
-  result["role"] = role;
-  result["content"] = content;
-  return result;
+std::string quoted(std::string_view text) {
+  return json::serialize(json::string_view(text.data(), text.size()));
+}
+
+// Everything but model, messages and tools: small, and open to the suite's extra fields.
+json::object settings(const Suite& suite, const Variant& variant, const std::string& salt) {
+  json::object body;
+  body["temperature"] = 0;
+  body["max_tokens"] = suite.max_tokens;
+  if (variant.stream) {
+    body["stream"] = true;
+    body["stream_options"] = json::object({{"include_usage", true}});
+  }
+  if (variant.logprobs) {
+    body["logprobs"] = true;
+  }
+  if (variant.cold && suite.cold_by != ColdBy::kNonceFirst) {
+    body["cache_salt"] = salt;
+  }
+  if (!suite.extra_body.empty()) {
+    const json::value extra = json::parse(suite.extra_body);  // checked by make_suite
+    for (const auto& [key, value] : extra.get_object()) {
+      body[key] = value;
+    }
+    if (body.contains("max_completion_tokens")) {
+      body.erase("max_tokens");
+    }
+  }
+  return body;
 }
 
 bool is_digit(char c) {
@@ -83,44 +107,29 @@ Ask make_ask(const Suite& suite, const Variant& variant, std::string_view model,
   Ask ask;
   ask.prompt = make_prompt(random);
   ask.stream = variant.stream;
+  const std::string salt = make_salt(random);
+  const bool salted = variant.cold && suite.cold_by != ColdBy::kCacheSalt;
 
-  json::object body;
-  body["model"] = suite.model.empty() ? model : std::string_view(suite.model);
-  json::array messages;
-  std::string system = suite.system_prompt;
-  if (variant.cold && suite.cold_by != ColdBy::kCacheSalt) {
-    system = "Session " + make_salt(random) + (system.empty() ? "" : "\n\n") + system;
+  // Put together as text: the large parts are JSON already.
+  std::string& body = ask.body;
+  body.reserve(suite.system_prompt_json.size() + suite.tools.size() + suite.extra_body.size() + 1024);
+  body += "{\"model\":" + quoted(suite.model.empty() ? model : std::string_view(suite.model));
+  body += ",\"messages\":[";
+  if (salted || !suite.system_prompt_json.empty()) {
+    body += "{\"role\":\"system\",\"content\":\"";
+    if (salted) {
+      body += "Session " + salt + (suite.system_prompt_json.empty() ? "" : "\\n\\n");
+    }
+    body += suite.system_prompt_json;
+    body += "\"},";
   }
-  if (!system.empty()) {
-    messages.push_back(message("system", system));
-  }
-  messages.push_back(message("user", ask.prompt.user));
-  body["messages"] = std::move(messages);
+  body += "{\"role\":\"user\",\"content\":" + quoted(ask.prompt.user) + "}]";
   if (!suite.tools.empty()) {
-    body["tools"] = json::parse(suite.tools);  // checked by make_suite
+    body += ",\"tools\":";
+    body += suite.tools;
   }
-  body["temperature"] = 0;
-  body["max_tokens"] = suite.max_tokens;
-  if (variant.stream) {
-    body["stream"] = true;
-    body["stream_options"] = json::object({{"include_usage", true}});
-  }
-  if (variant.logprobs) {
-    body["logprobs"] = true;
-  }
-  if (variant.cold && suite.cold_by != ColdBy::kNonceFirst) {
-    body["cache_salt"] = make_salt(random);
-  }
-  if (!suite.extra_body.empty()) {
-    const json::value extra = json::parse(suite.extra_body);  // checked by make_suite
-    for (const auto& [key, value] : extra.get_object()) {
-      body[key] = value;
-    }
-    if (body.contains("max_completion_tokens")) {
-      body.erase("max_tokens");
-    }
-  }
-  ask.body = json::serialize(body);
+  // The settings are never empty: their opening brace gives way to a comma.
+  body += "," + json::serialize(settings(suite, variant, salt)).substr(1);
   return ask;
 }
 

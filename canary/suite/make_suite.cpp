@@ -58,6 +58,11 @@ bool is_utf8(std::string_view text) {
   return !error;
 }
 
+std::string escaped(std::string_view text) {
+  const std::string quoted = json::serialize(json::string_view(text.data(), text.size()));
+  return quoted.substr(1, quoted.size() - 2);
+}
+
 class Maker {
  public:
   explicit Maker(const SuiteSource& source) : x_source(source) {}
@@ -81,6 +86,7 @@ class Maker {
     if (!x_problems.empty()) {
       return tl::unexpected(std::move(x_problems));
     }
+    x_suite.system_prompt_json = escaped(x_suite.system_prompt);
     x_suite.hash = sha256_hex(canonical());
     return std::move(x_suite);
   }

@@ -47,6 +47,10 @@ struct Suite {
   std::vector<std::string> special_tokens;  // beyond the built-in list: a leak when in a reply
   std::string hash;                         // SHA-256 (hex) of all of the above in canonical form
 
+  // The system prompt as it stands between the quotes of a JSON string, so that 20 KB need not be escaped for
+  // every call. Follows from system_prompt; made with the rest.
+  std::string system_prompt_json;
+
   // The files the texts came from, with their hash, for "the disk differs" in status.
   struct Source {
     std::string path, hash;

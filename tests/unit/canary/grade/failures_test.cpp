@@ -54,6 +54,13 @@ TEST(Encoding, TheExpectedTextThroughAWrongDecoder) {
                             "??bel ?", "????bel ????", R"(\u010f\u00e1bel \ud83d\udd25)"}) {
     EXPECT_EQ(verdict(czech, body(reply)), Verdict::kEncoding) << reply;
   }
+  // Without a control character that would tell by itself: "caf\u00C3\u00A9", and Tokyo in byte-level BPE's
+  // alphabet.
+  EXPECT_EQ(verdict(exact("caf\xC3\xA9"), body("caf\xC3\x83\xC2\xA9")), Verdict::kEncoding);
+  EXPECT_EQ(
+      verdict(exact("\xE6\x9D\xB1\xE4\xBA\xAC"), body("\xC3\xA6\xC4\xBF\xC2\xB1\xC3\xA4\xC2\xBA\xC2\xAC")),
+      Verdict::kEncoding);
+  EXPECT_EQ(verdict(exact("\xE2\x80\x93"), body("\xC3\xA2\xE2\x82\xAC\xE2\x80\x9C")), Verdict::kEncoding);
   EXPECT_EQ(verdict(czech, body("dabel")), Verdict::kWrongAnswer);
   EXPECT_EQ(verdict(pong(), body("????")), Verdict::kWrongAnswer);
 }

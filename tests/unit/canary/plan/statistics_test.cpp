@@ -58,20 +58,20 @@ Graded call(Grade grade, std::int64_t latency_ms) {
 TEST(Calibrate, CountsOnlyWhatIsConclusive) {
   const std::array<Graded, 5> calls = {call(Grade::kPass, 100), call(Grade::kPass, 300),
                                        call(Grade::kFail, 200), call(Grade::kInconclusive, 60'000),
-                                       call(Grade::kPass, 3'000)};
+                                       call(Grade::kPass, 4'000)};
   const Calibration result = calibrate(calls);
   EXPECT_EQ(result.calls, 4);
   EXPECT_EQ(result.failures, 1);
   EXPECT_EQ(result.inconclusive, 1);
   EXPECT_EQ(result.p50, Millis(200));
-  EXPECT_EQ(result.slowest, Millis(3'000));
-  EXPECT_EQ(result.deadlines.total, Millis(30'000));
-  EXPECT_EQ(result.deadlines.first_byte, Millis(30'000));
-  EXPECT_EQ(result.deadlines.between, Millis(15'000));
+  EXPECT_EQ(result.slowest, Millis(4'000));
+  EXPECT_EQ(result.deadlines.total, Millis(40'000));
+  EXPECT_EQ(result.deadlines.first_byte, Millis(40'000));
+  EXPECT_EQ(result.deadlines.between, Millis(20'000));
 }
 
 TEST(Calibrate, KeepsDeadlinesWithinBounds) {
-  EXPECT_EQ(deadlines_for(Millis(5)).total, Millis(10'000));
+  EXPECT_EQ(deadlines_for(Millis(5)).total, Millis(30'000));
   EXPECT_EQ(deadlines_for(Millis(3'600'000)).total, Millis(600'000));
   EXPECT_EQ(deadlines_for(Millis::max()).total, Millis(600'000));
 }

@@ -106,6 +106,17 @@ TEST(Ask, HasTheOperatorsPromptToolsAndExtraBody) {
   }
 }
 
+TEST(Ask, KeepsWhateverThePromptHolds) {
+  SuiteSource source;
+  source.system_prompt.text = "a \"b\" \\ c\n\t\x01 \xC4\x8F </s>";
+  source.variants = {"chat", "chat-cold"};
+  const Suite odd = make_suite(source).value();
+  EXPECT_EQ(body_of(odd, 0).at("messages").at(0).at("content"), json::string_view(source.system_prompt.text));
+  const std::string cold(body_of(odd, 1).at("messages").at(0).at("content").as_string());
+  EXPECT_EQ(cold.substr(cold.size() - source.system_prompt.text.size() - 2),
+            "\n\n" + source.system_prompt.text);
+}
+
 TEST(Ask, VariantsDiffer) {
   const json::object stream = body_of(suite(), 1);
   EXPECT_EQ(stream.at("stream"), true);
