@@ -9,6 +9,7 @@ Options parse_options(int argc, const char* const* argv, std::optional<int>& exi
   Options options;
   std::vector<std::string> faults;
   std::string drain = format_duration(options.drain);
+  std::string idle = "75s";
   std::string max_body = format_size(options.http.max_body);
   CLI::App app("A small LLM inference engine: serves one GGUF model over an OpenAI-style HTTP API.",
                "fireboss-engine");
@@ -37,6 +38,8 @@ Options parse_options(int argc, const char* const* argv, std::optional<int>& exi
       ->capture_default_str();
   app.add_option("--api-key-file", options.api_key_file, "file with the key that requests must carry");
   app.add_option("--max-body", max_body, "largest request body")->capture_default_str();
+  app.add_option("--idle-timeout", idle, "for a connection without a complete request header")
+      ->capture_default_str();
   app.add_option("--drain", drain, "time for running requests after SIGTERM")->capture_default_str();
   app.add_option("--implementation", options.implementation, "kernels to use: cpu-avx2, cpu-generic");
   app.add_option("--log-level", options.log_level)
@@ -62,6 +65,11 @@ Options parse_options(int argc, const char* const* argv, std::optional<int>& exi
       throw CLI::ValidationError("--drain", duration.error().message);
     }
     options.drain = *duration;
+    const auto idle_for = parse_duration(idle);
+    if (!idle_for || *idle_for == Millis(0)) {
+      throw CLI::ValidationError("--idle-timeout", idle_for ? "must be above 0" : idle_for.error().message);
+    }
+    options.http.header_timeout = *idle_for;
     const auto size = parse_size(max_body);
     if (!size || *size == 0) {
       throw CLI::ValidationError("--max-body", size ? "must be above 0" : size.error().message);

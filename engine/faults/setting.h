@@ -46,7 +46,8 @@ struct FaultSetting {
   // slow: pause=, after every step of the engine.
   Millis pause{200};
 
-  [[nodiscard]] bool counts_requests() const { return skip > 0 || count.has_value(); }
+  // Whether the fault is about requests; exit0 and abort that are not happen by time alone.
+  [[nodiscard]] bool counts_requests() const { return skip > 0 || count.has_value() || chance < 1; }
 };
 
 // kInvalid names the wrong part and what is allowed there.

@@ -226,14 +226,16 @@ void Scheduler::take(Slot& slot, std::span<const float> logits) {
 
 void Scheduler::deliver(Slot& slot, ReplyEvent event) {
   event.cached_tokens = slot.reused;
-  const auto finish = event.finish;
-  slot.running->job().sink(std::move(event));
-  if (finish) {
-    ++counters_.finished[static_cast<std::size_t>(finish->reason)];
-    --counters_.running;
-    drill_.on_reply(slot.running->reply());
-    slot.running.reset();
+  if (!event.finish) {
+    slot.running->job().sink(std::move(event));
+    return;
   }
+  // Before the event is out: who has seen the end of a reply finds it counted.
+  ++counters_.finished[static_cast<std::size_t>(event.finish->reason)];
+  --counters_.running;
+  drill_.on_reply(slot.running->reply());
+  const auto ended = std::exchange(slot.running, nullptr);
+  ended->job().sink(std::move(event));
 }
 
 }  // namespace fireboss::engine

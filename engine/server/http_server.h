@@ -22,9 +22,9 @@ struct HttpOptions {
   std::uint16_t port = 8000;  // 0: any free one
   std::uint64_t max_body = 1 << 20;
   std::size_t max_connections = 256;
-  std::chrono::seconds header_timeout{75};  // also how long a kept-alive connection may be idle
-  std::chrono::seconds body_timeout{30};
-  std::chrono::seconds write_timeout{30};
+  std::chrono::milliseconds header_timeout{75'000};  // also how long a kept-alive connection may be idle
+  std::chrono::milliseconds body_timeout{30'000};
+  std::chrono::milliseconds write_timeout{30'000};
 };
 
 class HttpServer {

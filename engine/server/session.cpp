@@ -1,5 +1,7 @@
 #include "engine/server/session.h"
 
+#include <array>
+#include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <iterator>
@@ -36,6 +38,8 @@ namespace {
 
 constexpr auto kAwait = net::as_tuple(net::use_awaitable);
 constexpr std::uint32_t kMaxHeader = 16 * 1024;
+constexpr std::chrono::seconds kDiscardTime{2};
+constexpr std::size_t kMaxDiscarded = 4 * 1024 * 1024;
 
 using Request = http::request<http::string_body>;
 using Stream = std::shared_ptr<beast::tcp_stream>;
@@ -97,6 +101,9 @@ class Session {
   net::awaitable<bool> refuse(const Request& request, unsigned status, std::string_view message) {
     co_return co_await write(request, status, error_body(status, message));
   }
+  // Reads what a refused client is still sending: closing before would make the kernel answer with a reset,
+  // which may overtake the error.
+  net::awaitable<void> discard_rest();
   // A piece of a chunked body, "data: TEXT\n\n".
   net::awaitable<bool> send_event(std::string_view text);
   void log(const ReplyHead& head, const Prepared& prepared, const ReplyEvent& last) const;
@@ -175,11 +182,28 @@ net::awaitable<void> Session::run() {
     const unsigned status = error == http::error::body_limit     ? 413
                             : error == http::error::header_limit ? 431
                                                                  : 400;
-    (void)co_await refuse(broken, status, fmt::format("the request cannot be read: {}", error.message()));
+    const auto why = fmt::format("the request cannot be read: {}", error.message());
+    const bool written = co_await refuse(broken, status, why);
+    (void)written;
+    co_await discard_rest();
     break;
   }
   boost::system::error_code ignored;
   stream_->socket().shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+net::awaitable<void> Session::discard_rest() {
+  boost::system::error_code ignored;
+  stream_->socket().shutdown(tcp::socket::shutdown_send, ignored);
+  stream_->expires_after(kDiscardTime);
+  std::array<char, 4096> unread{};
+  for (std::size_t total = 0; total < kMaxDiscarded;) {
+    const auto [error, size] = co_await stream_->async_read_some(net::buffer(unread), kAwait);
+    if (error) {
+      break;
+    }
+    total += size;
+  }
 }
 
 net::awaitable<bool> Session::handle(const Request& request) {

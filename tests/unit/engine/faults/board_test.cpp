@@ -85,6 +85,10 @@ TEST_F(FaultBoardTest, EndsTheProcessByTimeOrByRequest) {
   EXPECT_EQ(board_.due_end(), std::nullopt);
   age_ = 3s;
   EXPECT_EQ(board_.due_end(), Fault::kExit0);
+  EXPECT_EQ(board_.on_request({}, Drill::get().tokenizer).end_process, std::nullopt);
+  board_.clear_all();
+  set("exit0=chance=0.5");
+  EXPECT_EQ(board_.due_end(), std::nullopt);
   board_.clear_all();
   set("abort=skip=1");
   EXPECT_EQ(board_.due_end(), std::nullopt);

@@ -65,11 +65,14 @@ TEST_F(SchedulerTest, AnswersAndReusesAPrefixOfTheSameSaltOnly) {
   const auto salted = ask(*engine, request(0, "x"));
   EXPECT_EQ(salted.cached, 0U);
   EXPECT_EQ(salted.text, "PONG-7F3A");
+  // Nor does a salted sequence serve a request without a salt.
+  EXPECT_EQ(ask(*engine, request(1, "y")).cached, 0U);
+  EXPECT_EQ(ask(*engine, request(1)).cached, 1U);  // <|begin|> of the first request
   const auto& counters = engine->counters();
-  EXPECT_EQ(counters.prompt_tokens, 75U);
-  EXPECT_EQ(counters.prompt_tokens_cached, 24U);
-  EXPECT_EQ(counters.generation_tokens, 30U);
-  EXPECT_EQ(counters.finished[0], 3U);
+  EXPECT_EQ(counters.prompt_tokens, 3U * 25 + 2 * 39);
+  EXPECT_EQ(counters.prompt_tokens_cached, 25U);
+  EXPECT_EQ(counters.generation_tokens, 3U * 10 + 2 * 48);
+  EXPECT_EQ(counters.finished[0], 5U);
   EXPECT_EQ(counters.running, 0U);
 }
 

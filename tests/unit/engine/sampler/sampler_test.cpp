@@ -58,6 +58,8 @@ TEST(Sampler, KeepsTheSmallestSetThatReachesTopP) {
   EXPECT_EQ(counts({.temperature = 1, .top_p = 0.5, .seed = 5}, logits).size(), 1U);
   EXPECT_EQ(counts({.temperature = 1, .top_p = 0.51, .seed = 5}, logits).size(), 2U);
   EXPECT_EQ(counts({.temperature = 1, .top_k = 2, .seed = 5}, logits).size(), 2U);
+  // Exactly reached is reached.
+  EXPECT_EQ(counts({.temperature = 1, .top_p = 0.5, .seed = 5}, {1, 1}).size(), 1U);
 }
 
 TEST(Sampler, RepeatsItselfWithTheSameSeed) {

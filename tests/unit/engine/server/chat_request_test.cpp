@@ -97,7 +97,8 @@ TEST(ChatRequestBody, RefusesWhatIsNoJsonObject) {
   EXPECT_THAT(parse_chat_request("{\"messages\":", 0).error().message, HasSubstr("not JSON"));
   EXPECT_THAT(parse_chat_request("[]", 0).error().message, HasSubstr("must be a JSON object"));
   EXPECT_THAT(parse_chat_request("{\"a\":\"\xFF\"}", 0).error().message, HasSubstr("not JSON in UTF-8"));
-  EXPECT_THAT(parse_chat_request(std::string(5000, '['), 0).error().message, HasSubstr("not JSON"));
+  EXPECT_THAT(mistake("\"x\":" + std::string(70, '[') + std::string(70, ']')), HasSubstr("not JSON"));
+  EXPECT_EQ(read("\"x\":" + std::string(50, '[') + std::string(50, ']')).stops.size(), 0U);
 }
 
 }  // namespace
