@@ -85,6 +85,7 @@ void fields(Operation& x, F&& f) {
   f("begun", x.begun);
   f("charged", x.charged);
   f("detail", x.detail);
+  f("job_begun", x.job_begun);
   f("life", x.life);
   f("new_life", x.new_life);
   f("outcome", x.outcome);

@@ -54,8 +54,10 @@ void close_operation(const Policy& policy, State& state) {
     else
       make_due(state, operation.variant, Purpose::kScheduled);
   }
-  if (end != OperationEnd::kClean)
+  if (end != OperationEnd::kClean) {
     state.dead_roles_handled = false;
+    state.traffic.stall_handled = false;
+  }
   state.last_operation = ClosedOperation{.operation = std::move(operation), .end = end, .at = state.now};
 }
 
@@ -83,6 +85,7 @@ void open_operation(State& state, const Decision& decision) {
 void enter_step(State& state, Step step) {
   state.operation->step = step;
   state.operation->step_begun = state.now;
+  state.operation->job_begun = state.operation->job_begun || step == Step::kJob;
 }
 
 void advance_operation(const Policy& policy, State& state) {
@@ -103,7 +106,9 @@ void conclude_operation(const Policy& policy, State& state, OperationEnd end, st
   operation.detail = std::move(detail);
   const auto charge = charge_of(state, operation);
   // An action that never began, or that somebody else's word overtook, has used nothing up.
-  if (charge != state.charges.end() && (end == OperationEnd::kAbandoned || operation.step < Step::kJob))
+  const bool overtaken = end == OperationEnd::kAbandoned && !(operation.action == ActionKind::kStart &&
+                                                              state.life && state.life->id == operation.life);
+  if (charge != state.charges.end() && (overtaken || !operation.job_begun))
     state.charges.erase(charge);
   else if (charge != state.charges.end() && end == OperationEnd::kClean)
     charge->clean_at = state.now;
@@ -116,13 +121,6 @@ void take_outcome(const Policy& policy, State& state, const ActionOutcome& outco
   if (!state.operation)
     return;
   auto& operation = *state.operation;
-  const bool late_job = outcome.step == Step::kJob && operation.step == Step::kReady;
-  if (outcome.step != operation.step && !late_job) {
-    // A failed step that was already left still fails the operation; a done one is old news.
-    if (outcome.step > operation.step || outcome.result == StepResult::kDone)
-      return;
-    operation.step = outcome.step;
-  }
   if (operation.step == Step::kPostReady) {
     if (outcome.step == Step::kPostReady) {
       if (outcome.result != StepResult::kDone && operation.outcome == OperationEnd::kClean) {
@@ -134,6 +132,14 @@ void take_outcome(const Policy& policy, State& state, const ActionOutcome& outco
       close_operation(policy, state);
     }
     return;
+  }
+  const bool late_job = outcome.step == Step::kJob && operation.step == Step::kReady;
+  if (outcome.step != operation.step && !late_job) {
+    // A failed step that was already left still fails the operation; a done one is old news.
+    if (outcome.step > operation.step || outcome.result == StepResult::kDone)
+      return;
+    operation.step = outcome.step;
+    operation.job_begun = operation.step >= Step::kJob;
   }
   if (outcome.result == StepResult::kDone) {
     if (!late_job && operation.step != Step::kVerify)

@@ -116,6 +116,7 @@ struct Operation {
   Step step = Step::kEvidence;
   MonoTime step_begun{};
   bool charged = false;                    // counts against the budget
+  bool job_begun = false;                  // the job step was reached: the engine may have been touched
   bool own_retry = false;                  // starts again what our own job left down
   std::optional<OperationEnd> outcome{};   // known, only post_ready is left to do
   std::string detail{};                    // why it failed or was abandoned

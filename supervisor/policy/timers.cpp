@@ -46,7 +46,7 @@ void life_timers(const Policy& policy, const State& state, Timers& timers) {
       break;
     case LifeEnd::kDeath:
     case LifeEnd::kReplaced:
-      timers.marks(life.ended + policy.dead_grace, "dead");
+      timers.marks(start_due_at(policy, state), "dead");
       if (const auto since = start_awaited_since(state))
         timers.marks(*since + policy.ready_deadline, "late");
       break;
@@ -108,6 +108,8 @@ std::optional<Timer> next_timer(const Policy& policy, const State& state) {
   budget_timers(policy, state, timers);
   if (const auto at = operation_timer(policy, state))
     timers.fires(*at, "operation");
+  if (const auto pause = pause_until(state))
+    timers.marks(*pause, "pause");
   if (state.operation && !state.operation->outcome && state.operation->verify_again)
     timers.fires(*state.operation->verify_again, "verify");
   return timers.next();

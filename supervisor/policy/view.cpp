@@ -11,6 +11,7 @@ namespace {
 
 // A variant that fails more often than this while healthy cannot tell a degraded engine from itself.
 constexpr std::int64_t kMaxCalibratedPpm = 100'000;
+constexpr Millis kPause{60'000};
 constexpr std::int64_t kPpm = 1'000'000;
 
 std::optional<std::int64_t> produced(const TrafficState& traffic) {
@@ -185,6 +186,21 @@ std::optional<MonoTime> start_awaited_since(const State& state) {
       !state.leases.empty())
     return std::nullopt;
   return std::max(state.life->ended, state.leases_free_since);
+}
+
+MonoTime start_due_at(const Policy& policy, const State& state) {
+  const auto& last = state.last_operation;
+  const bool tried =
+      last && last->operation.action == ActionKind::kStart && last->operation.life == state.life->id;
+  return std::max(state.life->ended, tried ? last->at : state.life->ended) + policy.dead_grace;
+}
+
+std::optional<MonoTime> pause_until(const State& state) {
+  const auto& last = state.last_operation;
+  if (!last || last->operation.job_begun || last->end == OperationEnd::kClean ||
+      last->at + kPause <= state.now)
+    return std::nullopt;
+  return last->at + kPause;
 }
 
 std::optional<OwnFaultKind> blocking_fault(const State& state) {

@@ -51,6 +51,11 @@ struct Standstill {
 // Since when systemd's own start of the dead unit has been awaited with nothing to keep it waiting. nullopt:
 // it is not awaited.
 [[nodiscard]] std::optional<MonoTime> start_awaited_since(const State& state);
+// When a dead unit that systemd does not start is started: dead_grace after its death, or after our last try.
+[[nodiscard]] MonoTime start_due_at(const Policy& policy, const State& state);
+// The last operation came to nothing before its job, at no charge: until when the next one waits, so that it
+// is not tried again and again.
+[[nodiscard]] std::optional<MonoTime> pause_until(const State& state);
 // A fault of our own that keeps everything from beginning.
 [[nodiscard]] std::optional<OwnFaultKind> blocking_fault(const State& state);
 

@@ -38,7 +38,7 @@ std::optional<Want> want_start(const Policy& policy, const State& state) {
     case LifeEnd::kReplaced:
       break;
   }
-  if (life.start_limit || life.auto_restart.value_or(false) || state.now - life.ended < policy.dead_grace)
+  if (life.start_limit || life.auto_restart.value_or(false) || state.now < start_due_at(policy, state))
     return std::nullopt;
   return Want{.about = "dead",
               .action = ActionKind::kStart,
@@ -303,6 +303,12 @@ std::vector<Decision> arbitrate(const Policy& policy, const State& state) {
     decision.reason = fmt::format("R2 {} is {} old: too old to act on, a canary of {} is due",
                                   state.variants.at(want->variant).degraded->what,
                                   humane_duration(state.now - want->evidence), want->variant);
+    out.push_back(std::move(decision));
+  } else if (const auto pause = pause_until(state); pause && !unfinished) {
+    auto decision = deferred(*want, state, "operation",
+                             fmt::format("the last try came to nothing ({}); not tried again at once",
+                                         state.last_operation->operation.detail));
+    decision.until = pause;
     out.push_back(std::move(decision));
   } else if (planned && state.in_flight) {
     out.push_back(deferred(*want, state, "operation",
