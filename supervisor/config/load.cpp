@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <tuple>
 
 #include "supervisor/config/build.h"
 #include "supervisor/config/config.h"
@@ -35,6 +36,17 @@ std::vector<std::string> drop_ins(const std::string& path, Findings& findings) {
   return out;
 }
 
+// By file in the order of reading (files that those name come last), then by place.
+std::vector<Diagnostic> in_order(std::vector<Diagnostic> diagnostics, const std::vector<std::string>& files) {
+  const auto key = [&](const Diagnostic& d) {
+    return std::tuple(std::find(files.begin(), files.end(), d.file) - files.begin(), d.file, d.line,
+                      d.column);
+  };
+  std::stable_sort(diagnostics.begin(), diagnostics.end(),
+                   [&](const Diagnostic& a, const Diagnostic& b) { return key(a) < key(b); });
+  return diagnostics;
+}
+
 }  // namespace
 
 Loaded load(const std::string& path) {
@@ -60,8 +72,8 @@ Loaded load(const std::string& path) {
     findings.warn({path}, "no engine is configured: add an [engine.NAME] here or in conf.d/");
   config.files = std::move(files);
   Loaded loaded;
-  loaded.errors = findings.errors();
-  loaded.warnings = findings.warnings();
+  loaded.errors = in_order(findings.errors(), config.files);
+  loaded.warnings = in_order(findings.warnings(), config.files);
   if (loaded.errors.empty())
     loaded.config = std::move(config);
   return loaded;

@@ -82,9 +82,11 @@ class Parser {
   void store(const KeyInfo& info, const toml::node& node, const Place& key, RawSection& out) {
     auto value = convert(info.type, node);
     if (!value) {
+      const std::string type(to_string(info.type));
+      // "whole number 1 to 64" says the type already.
+      const auto wanted = info.kind.starts_with(type) ? info.kind : type + " (" + info.kind + ")";
       findings_.error(at(node.source()),
-                      "'" + info.name + "' must be a " + std::string(to_string(info.type)) +
-                          (info.kind.empty() ? "" : " (" + info.kind + ")") + ", not " + type_name(node));
+                      "'" + info.name + "' must be a " + wanted + ", not " + type_name(node));
       return;
     }
     const auto [position, added] =

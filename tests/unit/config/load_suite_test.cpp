@@ -70,8 +70,8 @@ TEST_F(LoadSuiteTest, TellsMistakesInAFileOfItsOwnThere) {
   for (const auto& error : loaded.errors)
     texts.push_back(error.text());
   EXPECT_THAT(texts,
-              ElementsAre(HasSubstr("suites/main.toml:2:14: 'suite.max_tokens' must be a whole number"),
-                          HasSubstr("suites/main.toml:1:1: unknown key 'modle' (did you mean 'model'?)")));
+              ElementsAre(HasSubstr("suites/main.toml:1:1: unknown key 'modle' (did you mean 'model'?)"),
+                          HasSubstr("suites/main.toml:2:14: 'suite.max_tokens' must be a whole number")));
 }
 
 TEST_F(LoadSuiteTest, ChangesItsHashWithItsFiles) {
