@@ -61,8 +61,7 @@ class LineWriter : public std::enable_shared_from_this<LineWriter> {
     queued_bytes_ += line.size();
     queue_.push_back(std::move(line));
     if (!writing_)
-      asio::co_spawn(
-          socket_->get_executor(), [self = shared_from_this()] { return self->drain(); }, asio::detached);
+      asio::co_spawn(socket_->get_executor(), drain(), asio::detached);
   }
 
   asio::awaitable<void> flush() {
@@ -73,7 +72,9 @@ class LineWriter : public std::enable_shared_from_this<LineWriter> {
  private:
   static constexpr std::size_t kMaxQueue = 4 * 1024 * 1024;
 
+  // co_spawn is given awaitables, never lambdas with captures: g++ 12 destroys those captures twice.
   asio::awaitable<void> drain() {
+    const auto self = shared_from_this();
     if (writing_)
       co_return;
     writing_ = true;
@@ -138,6 +139,7 @@ struct ControlServer::Impl : std::enable_shared_from_this<Impl> {
   }
 
   asio::awaitable<void> serve(std::shared_ptr<stream_protocol::socket> socket) {
+    const auto self = shared_from_this();
     const auto writer = std::make_shared<LineWriter>(socket);
     const auto peer = peer_of(socket->native_handle());
     std::string buffer;
@@ -173,12 +175,9 @@ struct ControlServer::Impl : std::enable_shared_from_this<Impl> {
         continue;
       }
       ++connections;
-      asio::co_spawn(
-          acceptor.get_executor(),
-          [this, self, shared = std::make_shared<stream_protocol::socket>(std::move(socket))] {
-            return serve(shared);
-          },
-          [this, self](const std::exception_ptr&) { --connections; });
+      asio::co_spawn(acceptor.get_executor(),
+                     serve(std::make_shared<stream_protocol::socket>(std::move(socket))),
+                     [self](const std::exception_ptr&) { --self->connections; });
     }
   }
 
@@ -223,8 +222,7 @@ Result<void> ControlServer::listen(const std::string& path) {
                                         " (does the folder exist, may this user write there?)");
   }
   impl_->path = path;
-  asio::co_spawn(
-      impl_->acceptor.get_executor(), [impl = impl_] { return impl->accept_loop(); }, asio::detached);
+  asio::co_spawn(impl_->acceptor.get_executor(), impl_->accept_loop(), asio::detached);
   return {};
 }
 

@@ -142,10 +142,12 @@ Result<json::value> ask(const std::string& socket_path, const json::object& requ
   }
 }
 
-bool daemon_answers(const std::string& socket_path) {
-  return ask(
-             socket_path, {{"verb", "ping"}}, [](std::string_view) {}, Millis{1000})
-      .has_value();
+std::optional<std::string> daemon_boot(const std::string& socket_path) {
+  const auto pong = ask(
+      socket_path, {{"verb", "ping"}}, [](std::string_view) {}, Millis{1000});
+  if (!pong || !pong->is_object())
+    return std::nullopt;
+  return text_of(pong->get_object(), "boot");
 }
 
 }  // namespace fireboss::ctl

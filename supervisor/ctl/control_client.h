@@ -1,6 +1,7 @@
 #pragma once
 // One request to firebossd over its control socket; see supervisor/app/control_server.h for the lines.
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,8 @@ namespace fireboss::ctl {
 Result<boost::json::value> ask(const std::string& socket_path, const boost::json::object& request,
                                const std::function<void(std::string_view)>& on_progress, Millis silence);
 
-// Whether a firebossd answers on the socket (1 s at most).
-bool daemon_answers(const std::string& socket_path);
+// The boot id as the firebossd that answers on the socket sees it (a unit's view of /proc may differ from the
+// operator's); nullopt: nobody answers within 1 s.
+std::optional<std::string> daemon_boot(const std::string& socket_path);
 
 }  // namespace fireboss::ctl

@@ -40,7 +40,8 @@ int worse(int a, int b) {
   return rank(a) >= rank(b) ? a : b;
 }
 
-Result<std::vector<EngineStatus>> all_engines(const config::Config& config) {
+Result<std::vector<EngineStatus>> all_engines(const config::Config& config,
+                                              const std::optional<std::string>& daemon_boot_id) {
   const auto reader = sqlite::Reader::open(config.database);
   if (!reader)
     return fail(reader.error());
@@ -48,7 +49,7 @@ Result<std::vector<EngineStatus>> all_engines(const config::Config& config) {
   if (!overview)
     return fail(overview.error());
   const clock::SystemClock clock;
-  const Moment now{clock.mono(), clock.boot_id()};
+  const Moment now{clock.mono(), daemon_boot_id.value_or(clock.boot_id())};
   std::vector<EngineStatus> statuses;
   for (const auto& engine : config.engines) {
     std::optional<policy::State> state;
@@ -72,10 +73,11 @@ void run(Context& context) {
   const auto config = load_config(context);
   if (!config)
     return report(context, config.error());
-  const auto statuses = all_engines(*config);
+  const auto boot = daemon_boot(config->control_socket);
+  const auto statuses = all_engines(*config, boot);
   if (!statuses)
     return report(context, statuses.error());
-  const bool daemon = daemon_answers(config->control_socket);
+  const bool daemon = boot.has_value();
   int code = daemon ? kOk : kUnknown;
   for (const auto& status : *statuses)
     code = worse(code, exit_code_of(status.health));

@@ -113,7 +113,7 @@ def ask(text, system=None, tools=None):
 
 
 def fault(setting):
-    http("/faults", {"fault": setting})
+    http("/faults", {"set": [setting]})
 
 
 def set_up():
@@ -137,8 +137,8 @@ def set_up():
 
 def healthy():
     since = act(1, "calibration and healthy canaries under the real 17 KB system prompt and tools")
-    ready = wait("the engine's life adopted and ready", lambda: events("ready"))
-    if not ready:
+    asked = wait("the engine adopted, ready and asked once in every variant", lambda: len(events("canary")) >= 3)
+    if not asked:
         return
     done = run("fireboss", "canary", "calibrate", ENGINE, "--calls", "chat=12", "--calls", "chat-stream=12", "--calls",
                "chat-cold=4", show=True)
