@@ -153,9 +153,11 @@ struct ControlServer::Impl : std::enable_shared_from_this<Impl> {
       }
       const auto line = buffer.substr(0, size);
       buffer.erase(0, size);
-      const auto answer = co_await dispatch(line, *peer, [writer](std::string_view text) {
+      // Named, not a temporary: g++ 12 destroys the captures of a lambda inside a co_await expression twice.
+      const Progress progress = [writer](std::string_view text) {
         writer->send(json::serialize(json::object{{"progress", text}}) + "\n");
-      });
+      };
+      const auto answer = co_await dispatch(line, *peer, progress);
       writer->send(answer ? json::serialize(json::object{{"result", *answer}}) + "\n"
                           : error_line(answer.error()));
     }

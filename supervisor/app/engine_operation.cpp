@@ -180,7 +180,8 @@ asio::awaitable<policy::ActionOutcome> EngineSupervisor::send_job(policy::StepDu
     spdlog::warn("{}: reset-failed: {}; going on", engine_.name, reset.error().message);
   tracker_.expect_own_job(true);
   const auto patience = std::max(due.deadline - ports_.clock.mono(), Millis{1'000});
-  const auto sent = [name = engine_.name, start, unit = engine_.unit] {
+  // Named and of its final type: see the note on g++ 12 in control_server.cpp.
+  const std::function<void()> sent = [name = engine_.name, start, unit = engine_.unit] {
     spdlog::warn("{}: {} of {} sent", name, start ? "StartUnit" : "RestartUnit", unit);
   };
   const auto job = start ? co_await ports_.units.start(engine_.unit, patience, sent)

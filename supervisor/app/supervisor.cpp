@@ -93,7 +93,8 @@ std::vector<ControlVerb> Supervisor::verbs() {
   using Answer = asio::awaitable<Result<json::value>>;
   std::vector<ControlVerb> verbs;
   verbs.push_back({"ping", false, [this](json::object, Peer, Progress) -> Answer {
-                     co_return json::object{{"pid", getpid()}, {"engines", engines_.size()}, {"boot", ports_.clock.boot_id()}};
+                     co_return json::object{
+                         {"pid", getpid()}, {"engines", engines_.size()}, {"boot", ports_.clock.boot_id()}};
                    }});
   verbs.push_back({"canary.run", true, [this](json::object request, Peer, Progress progress) -> Answer {
                      const auto engine = find(request);
