@@ -56,16 +56,16 @@ Result<Loaded> load_model(const std::string& path) {
     return fail(std::move(gguf.error()));
   }
   Loaded loaded;
-  auto weights = Weights::load(*gguf);
-  if (!weights) {
-    return fail(std::move(weights.error()));
-  }
-  loaded.weights = std::move(*weights);
   auto tokenizer = Tokenizer::load(*gguf);
   if (!tokenizer) {
     return fail(std::move(tokenizer.error()));
   }
   loaded.tokenizer = std::make_unique<Tokenizer>(std::move(*tokenizer));
+  auto weights = Weights::load(*gguf);
+  if (!weights) {
+    return fail(std::move(weights.error()));
+  }
+  loaded.weights = std::move(*weights);
   if (loaded.tokenizer->size() != loaded.weights.shape.vocabulary) {
     return fail(ErrorCode::kCorrupt,
                 fmt::format("{}: {} tokens in the tokenizer but {} in the embedding", path,

@@ -39,14 +39,17 @@ bool has_word(std::string_view line, std::string_view word) {
   return false;
 }
 
-// glog: E1129 12:00:00, W1129 ..., also behind "[rank0]:[".
+// glog: E1129 12:00:00, torch without the month's zero: E429 12:00:00; also behind "[rank0]:[".
 int glog_level(std::string_view head) {
   const auto digit = [&](std::size_t i) { return i < head.size() && head[i] >= '0' && head[i] <= '9'; };
+  const auto is = [&](std::size_t i, char c) { return i < head.size() && head[i] == c; };
   for (std::size_t i = 0; i < head.size(); ++i) {
     if (i > 0 && head[i - 1] != '[' && head[i - 1] != ' ')
       continue;
-    if (!(digit(i + 1) && digit(i + 2) && digit(i + 3) && digit(i + 4) && i + 5 < head.size() &&
-          head[i + 5] == ' '))
+    std::size_t end = i + 1;
+    while (digit(end) && end < i + 5)
+      ++end;
+    if (end < i + 4 || !is(end, ' ') || !digit(end + 1) || !digit(end + 2) || !is(end + 3, ':'))
       continue;
     if (head[i] == 'F')
       return 2;

@@ -24,9 +24,11 @@ void add_requests(CLI::App& app, Context& context);  // mode, restart
 void add_canary(CLI::App& app, Context& context);    // canary run, calibrate
 void add_plan(CLI::App& app, Context& context);      // canary plan; after add_canary
 void add_grade(CLI::App& app, Context& context);
+void add_replay(CLI::App& app, Context& context);
 void add_simulate(CLI::App& app, Context& context);
 void add_check_config(CLI::App& app, Context& context);
 void add_polkit_rule(CLI::App& app, Context& context);
+void add_journal(CLI::App& app, Context& context);  // journal scan
 void add_migrate(CLI::App& app, Context& context);
 
 }  // namespace fireboss::ctl

@@ -20,9 +20,11 @@ int main(int argc, char** argv) {
   add_plan(app, context);
   add_grade(app, context);
   add_requests(app, context);
+  add_replay(app, context);
   add_simulate(app, context);
   add_check_config(app, context);
   add_polkit_rule(app, context);
+  add_journal(app, context);
   add_migrate(app, context);
   try {
     app.parse(argc, argv);

@@ -58,7 +58,13 @@ struct Deciding {
   void operator()(const OperatorRestart&) const {}
   void operator()(const ActionOutcome&) const {}
   void operator()(const Suspended&) const {}
-  void operator()(const DaemonStarted&) const {}
+  void operator()(const DaemonStarted& e) const {
+    if (e.restored)
+      alert_again("own_fault/restored", Severity::kWarning,
+                  "own_fault the record was restored from a backup or another machine: its history has a "
+                  "gap, what was "
+                  "pending is dropped, and nothing is begun before every variant has been asked once");
+  }
   void operator()(const Configured&) const {}
   void operator()(const Calibrated&) const {}
   void operator()(const CanaryBegun&) const {}
@@ -157,13 +163,13 @@ void Deciding::operator()(const Signature& e) const {
   if (!e.life.empty() && !of_current)
     return;
   if (state.hardware_fault && e.signature_class == "gpu_fault_hw")
-    alert("R7/hardware", Severity::kCritical,
+    alert("R7/gpu_fault_hw", Severity::kCritical,
           fmt::format(
               "R7 the log reports a hardware fault ({}, {} times): a restart is useless; look at the GPU and "
               "the host",
               e.signature_class, e.count));
   else if (e.signature_class == "vram_held")
-    alert("R7/vram", Severity::kCritical,
+    alert("R7/vram_held", Severity::kCritical,
           fmt::format(
               "R7 GPU memory is held by somebody else ({} times in the log): a restart is useless; find the "
               "holder with nvidia-smi",
@@ -240,7 +246,8 @@ void Deciding::on_closed(const Operation& operation, OperationEnd end, MonoTime 
       break;
     case OperationEnd::kNotHelped:
       decision = said(DecisionKind::kNoAction, state,
-                      fmt::format("{} did not help: {}; it stays charged", what, operation.detail));
+                      fmt::format("{} did not help: {}{}", what, operation.detail,
+                                  operation.charged ? "; it stays charged" : ""));
       break;
     case OperationEnd::kAbandoned:
       decision = said(DecisionKind::kNoAction, state,

@@ -112,6 +112,8 @@ struct DaemonStarted {
   std::optional<PendingAction> pending;
   std::optional<std::string> life;  // the one systemd reports now; empty text: none
   std::string boot;                 // boot id: monotonic times of another boot mean nothing
+  // The record is of another machine or older than what happened since: nothing acts before a full canary.
+  bool restored = false;
 };
 // The suite, the engine's policy or its mode was (re)loaded: a baseline of its own.
 struct Configured {

@@ -133,6 +133,7 @@ void fields(DaemonStarted& x, F&& f) {
   f("boot", x.boot);
   f("life", x.life);
   f("pending", x.pending);
+  f("restored", x.restored);
 }
 
 template <typename F>

@@ -179,6 +179,7 @@ void fields(RecycleState& x, F&& f) {
   f("handled", x.handled);
   f("next_check", x.next_check);
   f("overdue_told", x.overdue_told);
+  f("would_told", x.would_told);
 }
 
 template <typename F>

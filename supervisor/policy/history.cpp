@@ -166,6 +166,7 @@ EventBody read_daemon_started(HistoryLine& line) {
   if (!event.life && line.has_null("life"))
     event.life = "";
   event.boot = line.text("boot").value_or("");
+  event.restored = line.flag("restored").value_or(false);
   const auto* pending = line.find("pending");
   if (pending == nullptr)
     return event;

@@ -42,7 +42,7 @@ void reduce_mode(const Policy& policy, State& state, const OperatorMode& event) 
     for (auto& [name, variant] : state.variants)
       if (variant.degraded)
         variant.degraded->would_told = false;
-    state.recycle.handled = false;
+    state.recycle.handled = state.recycle.would_told = false;
   }
   state.mode = event.to;
 }
@@ -220,7 +220,7 @@ void reduce_signature(State& state, const Signature& event) {
   const bool of_current = state.life && state.life->id == event.life;
   if (!event.life.empty() && !of_current)
     return;
-  if (event.signature_class == "gpu_fault_hw")
+  if (event.signature_class == "gpu_fault_hw" || event.signature_class == "vram_held")
     state.hardware_fault =
         HardwareFault{.at = state.now, .signature_class = event.signature_class, .count = event.count};
   else if (event.signature_class == "engine_dead" && of_current && alive(state))

@@ -49,8 +49,9 @@ void note_pass(State& state, VariantState& variant, const std::string& name) {
   variant.passed = state.now;
   state.hardware_fault.reset();
   state.journal_death.reset();
-  for (const auto& key : {"R3/" + name, "R4/" + name, std::string("R4/stall"), std::string("R4/roles"),
-                          std::string("R7/hardware"), std::string("operation")})
+  for (const auto& key :
+       {"R3/" + name, "R4/" + name, std::string("R4/stall"), std::string("R4/roles"),
+        std::string("R7/gpu_fault_hw"), std::string("R7/vram_held"), std::string("operation")})
     state.open_alerts.erase(key);
   for (auto& charge : state.charges)
     if (charge.life == state.life->id && !charge.clean_at && !charge.spoiled &&
@@ -226,8 +227,9 @@ void reduce_canary_result(const Policy& policy, State& state, const CanaryResult
   if (!state.life->ready && (grade == RunGrade::kPass || grade == RunGrade::kFail))
     mark_ready(policy, state);  // it answers, whatever was or was not said about it
   std::erase_if(state.due, [&](const DueRun& due) { return due.variant == name; });
-  if (grade != RunGrade::kInconclusive)
-    state.full_canary_owed.erase(name);
+  if (grade != RunGrade::kInconclusive && state.full_canary_owed.erase(name) > 0 &&
+      state.full_canary_owed.empty())
+    state.open_alerts.erase("own_fault/restored");
 
   auto& variant = state.variants[name];
   run.degraded = degraded_by(policy, variant, run);

@@ -137,6 +137,12 @@ void reduce_life_started(const Policy& policy, State& state, const LifeStarted& 
 void mark_ready(const Policy& policy, State& state) {
   state.life->ready = state.now;
   state.own_start_tried = false;
+  // It came up, so the memory that somebody held is free again; a GPU that fell off the bus needs a right
+  // answer.
+  if (state.hardware_fault && state.hardware_fault->signature_class == "vram_held") {
+    state.hardware_fault.reset();
+    state.open_alerts.erase("R7/vram_held");
+  }
   state.open_alerts.erase("R7/late");
   state.open_alerts.erase("R6/dead");
   state.open_alerts.erase("R4/dead");
@@ -220,6 +226,8 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
   }
   if (!event.boot.empty())
     state.boot = event.boot;
+  if (event.restored)
+    state.full_canary_owed = {policy.variants.begin(), policy.variants.end()};
   state.in_flight.reset();
   state.own_faults.clear();
   std::erase_if(state.open_alerts, [](const auto& alert) { return alert.first.starts_with("own_fault/"); });
@@ -263,6 +271,9 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
   if (none && operation.step >= Step::kJob) {
     conclude_operation(policy, state, OperationEnd::kFailed,
                        "firebossd ended in the middle of it and the engine is down");
+  } else if (event.restored) {
+    conclude_operation(policy, state, OperationEnd::kAbandoned,
+                       "the record was restored and knows less than happened");
   } else if (operation.new_life.empty() && operation.step <= Step::kJob &&
              !(operation.step == Step::kJob && event.pending && event.pending->job_running)) {
     // It was not sent, or is done without a new life: it is never sent again.

@@ -209,7 +209,8 @@ struct TrafficState {
 struct RecycleState {
   std::optional<MonoTime> next_check{};
   std::optional<MonoTime> due_since{};
-  bool handled = false;  // until the next check: tried and failed, or told in observe
+  bool handled = false;     // until the next check: tried and failed, or told in observe
+  bool would_told = false;  // observe: once a life
   std::int64_t overdue_told = 0;
 
   bool operator==(const RecycleState&) const = default;

@@ -227,7 +227,8 @@ Decision act(const Policy& policy, const State& state, const Want& want) {
   }
   const auto wish = state.mode.value_or(policy.mode);
   const std::string why = wish == Mode::kEnforce ? "observe until calibrated" : "observe";
-  const bool told = want.about == "degraded" && state.variants.at(want.variant).degraded->would_told;
+  const bool told = (want.about == "degraded" && state.variants.at(want.variant).degraded->would_told) ||
+                    (want.about == "recycle" && state.recycle.would_told);
   auto decision = decision_on(want, state, DecisionKind::kNoAction,
                               told ? fmt::format("{}: said already in this episode", why)
                                    : fmt::format("{}: would {}{}{}", why, verb, of_life, count));
@@ -289,7 +290,7 @@ std::vector<Decision> arbitrate(const Policy& policy, const State& state) {
     out.push_back(std::move(decision));
   } else if (state.hardware_fault && want->about != "asked") {
     auto decision = decision_on(*want, state, DecisionKind::kNoAction, "");
-    decision.reason = fmt::format("R7 a restart is useless while the hardware is at fault ({}); seen: {} {}",
+    decision.reason = fmt::format("R7 a restart is useless while the log says {}; seen: {} {}",
                                   state.hardware_fault->signature_class, want->rule, want->what);
     out.push_back(std::move(decision));
   } else if (const auto holder = lease_holder(state); !holder.empty()) {
@@ -391,7 +392,7 @@ void settle_want(State& state, const Decision& decision) {
     else if (decision.about == "stall")
       state.traffic.stall_handled = true;
     else if (decision.about == "recycle")
-      state.recycle.handled = true;
+      state.recycle.handled = state.recycle.would_told = true;
   }
 }
 

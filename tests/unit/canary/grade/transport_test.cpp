@@ -85,8 +85,8 @@ TEST(Transport, AnErrorInAStreamFailsEvenBehindARightAnswer) {
   const std::string right = chunk({{"content", "PONG-7F3A"}}, "stop");
   for (const char* error :
        {"data: {\"error\":{\"message\":\"x\"}}\n\n", "event: error\ndata: {\"message\":\"x\"}\n\n",
-        "error: {\"code\":500}\n\n", "{\"error\":{\"message\":\"x\"}}\n",
-        "data: {\"object\":\"error\",\"message\":\"x\"}\n\n"}) {
+        "event: error\r\ndata: {\"message\":\"x\"}\r\n\r\n", "error: {\"code\":500}\n\n",
+        "{\"error\":{\"message\":\"x\"}}\n", "data: {\"object\":\"error\",\"message\":\"x\"}\n\n"}) {
     EXPECT_EQ(grade(pong(), events(right + error + "data: [DONE]\n\n")).verdict, Verdict::kHttpError)
         << error;
   }
