@@ -15,7 +15,7 @@ struct Known {
 
 constexpr std::string_view kPolkit =
     "polkit does not allow it: the rule in /etc/polkit-1/rules.d must name this unit and verb for our user "
-    "(see `fireboss engine add`)";
+    "(see `fireboss polkit-rule`)";
 constexpr std::string_view kQueued = "another job is queued for it and wins over ours";
 constexpr std::string_view kNoBus = "the bus or systemd went away before it answered";
 
