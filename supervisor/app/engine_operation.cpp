@@ -184,8 +184,12 @@ asio::awaitable<policy::ActionOutcome> EngineSupervisor::send_job(policy::StepDu
   const std::function<void()> sent = [name = engine_.name, start, unit = engine_.unit] {
     spdlog::warn("{}: {} of {} sent", name, start ? "StartUnit" : "RestartUnit", unit);
   };
-  const auto job = start ? co_await ports_.units.start(engine_.unit, patience, sent)
-                         : co_await ports_.units.restart(engine_.unit, patience, sent);
+  // Not `start ? co_await a : co_await b`: g++ 12 copies such a result byte by byte, and it is freed twice.
+  Result<ports::JobOutcome> job = fail(ErrorCode::kInternal, "");
+  if (start)
+    job = co_await ports_.units.start(engine_.unit, patience, sent);
+  else
+    job = co_await ports_.units.restart(engine_.unit, patience, sent);
   if (job) {
     outcome.result = result_of(job->result);
     outcome.detail = job->raw;
