@@ -32,6 +32,11 @@ std::size_t content_length(std::string_view head) {
   return length;
 }
 
+// Owns both: the connection outlives the server where a test ends early.
+asio::awaitable<void> serve_one(std::shared_ptr<Peer> peer, std::shared_ptr<Script> script) {
+  co_await (*script)(*peer);
+}
+
 }  // namespace
 
 asio::awaitable<std::string> Peer::read_request() {
@@ -110,12 +115,11 @@ asio::awaitable<void> FaultServer::serve() {
     }
     const auto at = std::min(static_cast<std::size_t>(x_connections), x_scripts.size() - 1);
     ++x_connections;
-    // The connection outlives this object where a test ends early: it owns its script.
-    const auto peer = std::make_shared<Peer>(std::move(socket));
-    const auto script = std::make_shared<Script>(x_scripts[at]);
+    // An awaitable, not a lambda with captures: g++ 12 destroys those twice.
     asio::co_spawn(
-        x_acceptor.get_executor(), [peer, script]() { return (*script)(*peer); },
-        [peer, script](const std::exception_ptr&) {});
+        x_acceptor.get_executor(),
+        serve_one(std::make_shared<Peer>(std::move(socket)), std::make_shared<Script>(x_scripts[at])),
+        [](const std::exception_ptr&) {});
   }
 }
 
