@@ -5,4 +5,8 @@ install(FILES units/firebossd.service units/fireboss-engine.service DESTINATION 
 install(FILES units/fireboss.sysusers DESTINATION lib/sysusers.d RENAME fireboss.conf)
 install(FILES units/fireboss.tmpfiles DESTINATION lib/tmpfiles.d RENAME fireboss.conf)
 install(FILES units/fireboss.toml DESTINATION share/doc/fireboss/examples)
+install(FILES README.md CHANGELOG.md LICENSE docs/operating.md docs/configuration.md DESTINATION share/doc/fireboss)
+install(FILES docs/man/fireboss.1 docs/man/fireboss-engine.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/man/fireboss.toml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(FILES docs/man/firebossd.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 install(DIRECTORY engine/models/drill/ DESTINATION share/fireboss/drill)
