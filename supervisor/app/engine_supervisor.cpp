@@ -68,7 +68,7 @@ void EngineSupervisor::stop() {
   stopping_ = true;
   ports_.units.unwatch(engine_.unit);
   ports_.journal.unfollow(engine_.unit);
-  wake_.cancel();
+  wake();
   changed_.cancel();
 }
 
@@ -80,6 +80,7 @@ asio::awaitable<void> EngineSupervisor::main_loop() {
   while (!stopping_) {
     const auto now = ports_.clock.mono();
     last_progress_ = now;
+    woken_ = false;
     notice_suspend();
     if (!core_.recording() && now >= record_retry_) {
       if (core_.retry_records()) {
@@ -105,9 +106,15 @@ asio::awaitable<void> EngineSupervisor::main_loop() {
       until = std::min(until, *settle);
     if (!core_.recording())
       until = std::min(until, record_retry_);
-    wake_.expires_after(std::max(until - now, Millis{1}));
+    // What happened in this turn, a step that ended at once for one, found nobody waiting to be woken.
+    wake_.expires_after(woken_ ? Millis{0} : std::max(until - now, Millis{1}));
     co_await wake_.async_wait(kTuple);
   }
+}
+
+void EngineSupervisor::wake() {
+  woken_ = true;
+  wake_.cancel();
 }
 
 void EngineSupervisor::notice_suspend() {
@@ -134,7 +141,7 @@ void EngineSupervisor::on_news(const ports::UnitNews& news) {
     if (started_)
       feed(policy::OwnFault{policy::OwnFaultKind::kBusLost, true});
   }
-  wake_.cancel();
+  wake();
 }
 
 void EngineSupervisor::take_snapshot(const ports::UnitSnapshot& snapshot) {
@@ -184,7 +191,7 @@ void EngineSupervisor::take_events(std::vector<policy::EventBody> events) {
     answering_life_ = tracker_.life();
     spawn(await_answer(answering_life_));
   }
-  wake_.cancel();
+  wake();
 }
 
 void EngineSupervisor::feed(policy::EventBody body, std::vector<ports::RawReply> raw,
@@ -198,7 +205,7 @@ void EngineSupervisor::feed(policy::EventBody body, std::vector<ports::RawReply>
                   core_.store_trouble());
   }
   changed_.cancel();
-  wake_.cancel();
+  wake();
 }
 
 // The unit is not Type=notify: it is ready when a listener that is ours has answered its model list.
@@ -283,7 +290,7 @@ asio::awaitable<void> EngineSupervisor::do_canary(policy::CanaryDue due) {
   feed(policy::CanaryBegun{due.variant, due.life, due.purpose});
   co_await ask_and_record(due.variant, engine_.policy.n, due.life, due.purpose);
   canary_running_ = false;
-  wake_.cancel();
+  wake();
 }
 
 asio::awaitable<GradedRun> EngineSupervisor::ask_and_record(std::string variant, int n, std::string life,

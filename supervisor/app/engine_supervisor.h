@@ -94,6 +94,7 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
             std::vector<ports::DayCount> counts = {});
   void follow_journal();
   void notice_suspend();
+  void wake();  // the main loop turns at once, also if it is turning now
   // Starts what the state asks for and is not under way; wakes the main loop for the next timer.
   void pump();
   void tell(const policy::Decision& decision);
@@ -112,7 +113,7 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   MonoTime last_progress_{};
   std::optional<ports::UnitSnapshot> snapshot_;
   std::string answering_life_;  // await_answer() is under way for it
-  bool started_ = false, stopping_ = false;
+  bool started_ = false, stopping_ = false, woken_ = false;
   bool canary_running_ = false, step_running_ = false, calibrating_ = false;
   std::optional<Millis> suspended_so_far_;
   std::vector<policy::Decision> last_decisions_;  // since a verb cleared it, for its answer; bounded

@@ -90,7 +90,7 @@ asio::awaitable<Result<json::value>> EngineSupervisor::run_canary(
   last_decisions_.clear();
   const auto run = co_await ask_and_record(variant, engine_.policy.n, life, policy::Purpose::kScheduled);
   canary_running_ = false;
-  wake_.cancel();
+  wake();
   json::array calls;
   for (const auto& call : run.calls)
     calls.push_back(call_json(call));
@@ -113,7 +113,7 @@ asio::awaitable<Result<json::value>> EngineSupervisor::calibrate(
   calibrating_ = true;
   auto result = co_await calibrate_variants(std::move(calls), std::move(progress));
   calibrating_ = false;
-  wake_.cancel();
+  wake();
   co_return result;
 }
 

@@ -12,7 +12,7 @@ def test_degraded_is_restarted():
     check("a restart by R2", decisions("R2 degraded%")[0]["kind"] == "restart")
     check("a new life", life() != old and action["life"] == old)
     check("one job", sent() == 1 and starts() == 2, starts())
-    say(str([step["step"] for step in action["steps"]]))
+    say(str([(step["step"], step["ms"], step.get("detail")) for step in action["steps"]]))
 
 
 if __name__ == "__main__":
