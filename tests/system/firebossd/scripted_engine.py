@@ -21,6 +21,7 @@ DEFAULTS = {
     "start_delay": 0.0,      # seconds before it is ready
     "stop_delay": 0.0,       # seconds between SIGTERM and the end; negative: SIGTERM is ignored
     "chat_delay": 0.0,       # seconds before a chat request is answered
+    "give_up_port": False,   # the process lives on without its listener
 }
 FOLDER = ""
 ASK = "nothing else: "
@@ -214,7 +215,7 @@ class Server(http.server.ThreadingHTTPServer):
         pass
 
 
-def on_term(server):
+def on_term():
     delay = behaviour()["stop_delay"]
     note("starts", {"what": "sigterm"})
     if delay < 0:
@@ -230,10 +231,18 @@ def main():
     port, FOLDER = int(sys.argv[1]), sys.argv[2]
     note("starts", {"what": "start"})
     time.sleep(behaviour()["start_delay"])
+    signal.signal(signal.SIGTERM, lambda *_: on_term())
     server = Server(("127.0.0.1", port), Handler)
-    signal.signal(signal.SIGTERM, lambda *_: on_term(server))
     notify("READY=1")
-    server.serve_forever()
+    while True:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        while not behaviour()["give_up_port"]:
+            time.sleep(0.05)
+        server.shutdown()
+        server.server_close()
+        while behaviour()["give_up_port"]:
+            time.sleep(0.05)
+        server = Server(("127.0.0.1", port), Handler)
 
 
 main()
