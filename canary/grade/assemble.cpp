@@ -145,15 +145,14 @@ void take_logprobs(Reply& reply, const json::object& choice) {
 // of its own.
 class Gatherer {
  public:
-  explicit Gatherer(Reply& reply) : x_reply(reply) {}
+  explicit Gatherer(Reply& reply) : reply_(reply) {}
 
   void message(const json::object& message) {
-    append_text(x_reply.content, member(message, "content"));
-    append_text(x_reply.refusal, member(message, "refusal"));
+    append_text(reply_.content, member(message, "content"));
+    append_text(reply_.refusal, member(message, "refusal"));
     const json::value* reasoning = member(message, "reasoning_content");
-    append_text(x_reply.reasoning, reasoning != nullptr ? reasoning : member(message, "reasoning"));
-    x_reply.legacy_function_call =
-        x_reply.legacy_function_call || member(message, "function_call") != nullptr;
+    append_text(reply_.reasoning, reasoning != nullptr ? reasoning : member(message, "reasoning"));
+    reply_.legacy_function_call = reply_.legacy_function_call || member(message, "function_call") != nullptr;
     const json::value* calls = member(message, "tool_calls");
     if (calls == nullptr || !calls->is_array()) {
       return;
@@ -171,23 +170,22 @@ class Gatherer {
     const bool has_id = member(part, "id") != nullptr;
     std::size_t at = 0;
     if (index) {
-      at =
-          static_cast<std::size_t>(std::find(x_indices.begin(), x_indices.end(), *index) - x_indices.begin());
+      at = static_cast<std::size_t>(std::find(indices_.begin(), indices_.end(), *index) - indices_.begin());
     } else {
-      at = has_id || x_indices.empty() ? x_indices.size() : x_indices.size() - 1;
+      at = has_id || indices_.empty() ? indices_.size() : indices_.size() - 1;
     }
-    if (at == x_indices.size()) {
+    if (at == indices_.size()) {
       if (at == kMaxToolCalls) {
         return;
       }
-      x_indices.push_back(index.value_or(-1));
-      x_reply.tool_calls.emplace_back();
+      indices_.push_back(index.value_or(-1));
+      reply_.tool_calls.emplace_back();
     }
     const json::value* function = member(part, "function");
     if (function == nullptr || !function->is_object()) {
       return;
     }
-    ToolCall& call = x_reply.tool_calls[at];
+    ToolCall& call = reply_.tool_calls[at];
     append_text(call.name, member(function->get_object(), "name"));
     const json::value* arguments = member(function->get_object(), "arguments");
     if (arguments == nullptr) {
@@ -201,8 +199,8 @@ class Gatherer {
     }
   }
 
-  Reply& x_reply;
-  std::vector<std::int64_t> x_indices;
+  Reply& reply_;
+  std::vector<std::int64_t> indices_;
 };
 
 const json::object* first_choice(const json::array& choices) {

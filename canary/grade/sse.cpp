@@ -40,12 +40,12 @@ bool is_whole(std::string_view data) {
 }  // namespace
 
 std::optional<SseReader::Line> SseReader::line() {
-  if (x_rest.empty()) {
+  if (rest_.empty()) {
     return std::nullopt;
   }
-  const std::size_t end = x_rest.find('\n');
-  Line result{x_rest.substr(0, end), end != std::string_view::npos};
-  x_rest.remove_prefix(result.ended ? end + 1 : x_rest.size());
+  const std::size_t end = rest_.find('\n');
+  Line result{rest_.substr(0, end), end != std::string_view::npos};
+  rest_.remove_prefix(result.ended ? end + 1 : rest_.size());
   if (!result.text.empty() && result.text.back() == '\r') {
     result.text.remove_suffix(1);
   }

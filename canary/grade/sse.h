@@ -17,7 +17,7 @@ struct SseEvent {
 // without the blank line behind it; lines of one event are joined otherwise.
 class SseReader {
  public:
-  explicit SseReader(std::string_view text) : x_rest(text) {}
+  explicit SseReader(std::string_view text) : rest_(text) {}
   [[nodiscard]] std::optional<SseEvent> next();
 
  private:
@@ -27,7 +27,7 @@ class SseReader {
   };
   std::optional<Line> line();
 
-  std::string_view x_rest;
+  std::string_view rest_;
 };
 
 }  // namespace fireboss::canary

@@ -106,58 +106,58 @@ Failure failure_of(const error_code& error) {
 
 Connection::Connection(asio::any_io_executor executor, Endpoint endpoint, Deadlines deadlines, Limits limits,
                        ListenerCheck check, std::size_t reserve_bytes)
-    : x_stream(std::move(executor)),
+    : stream_(std::move(executor)),
       // The parser takes what it can at every read; what is left is less than a header.
-      x_buffer(limits.header_bytes + reserve_bytes),
-      x_endpoint(std::move(endpoint)),
-      x_deadlines(deadlines),
-      x_limits(limits),
-      x_check(std::move(check)) {
-  x_buffer.reserve(reserve_bytes);
+      buffer_(limits.header_bytes + reserve_bytes),
+      endpoint_(std::move(endpoint)),
+      deadlines_(deadlines),
+      limits_(limits),
+      check_(std::move(check)) {
+  buffer_.reserve(reserve_bytes);
 }
 
 std::string Connection::authority() const {
-  const bool v6 = x_endpoint.host.find(':') != std::string::npos;
-  return (v6 ? "[" + x_endpoint.host + "]" : x_endpoint.host) + ":" + std::to_string(x_endpoint.port);
+  const bool v6 = endpoint_.host.find(':') != std::string::npos;
+  return (v6 ? "[" + endpoint_.host + "]" : endpoint_.host) + ":" + std::to_string(endpoint_.port);
 }
 
 void Connection::close() {
   error_code ignored;
-  x_stream.socket().close(ignored);
-  x_buffer.consume(x_buffer.size());
-  x_open = false;
-  x_used = false;
+  stream_.socket().close(ignored);
+  buffer_.consume(buffer_.size());
+  open_ = false;
+  used_ = false;
 }
 
 asio::awaitable<Failure> Connection::connect(const tcp::endpoint& to, Clock::time_point end) {
   close();
-  x_stream.expires_at(end);
-  const auto [error] = co_await x_stream.async_connect(to, kAwait);
+  stream_.expires_at(end);
+  const auto [error] = co_await stream_.async_connect(to, kAwait);
   if (error) {
     co_return failure_of(error);
   }
   error_code ignored;
-  x_stream.socket().set_option(tcp::no_delay(true), ignored);
-  if (x_check) {
-    if (const Result<void> mine = x_check(to); !mine) {
+  stream_.socket().set_option(tcp::no_delay(true), ignored);
+  if (check_) {
+    if (const Result<void> mine = check_(to); !mine) {
       close();
       co_return Failure{Fault::kPortInUse, mine.error().message};
     }
   }
-  x_open = true;
+  open_ = true;
   co_return Failure{};
 }
 
 asio::awaitable<Failure> Connection::open(Clock::time_point end) {
-  end = std::min(end, Clock::now() + x_deadlines.connect);
+  end = std::min(end, Clock::now() + deadlines_.connect);
   error_code error;
-  const asio::ip::address address = asio::ip::make_address(x_endpoint.host, error);
+  const asio::ip::address address = asio::ip::make_address(endpoint_.host, error);
   if (!error) {
-    co_return co_await connect({address, x_endpoint.port}, end);
+    co_return co_await connect({address, endpoint_.port}, end);
   }
-  const auto state = std::make_shared<Resolving>(x_stream.get_executor());
+  const auto state = std::make_shared<Resolving>(stream_.get_executor());
   state->timer.expires_at(end);
-  state->resolver.async_resolve(x_endpoint.host, std::to_string(x_endpoint.port),
+  state->resolver.async_resolve(endpoint_.host, std::to_string(endpoint_.port),
                                 tcp::resolver::numeric_service,
                                 [state](const error_code& result, const tcp::resolver::results_type& found) {
                                   state->error = result;
@@ -191,16 +191,16 @@ asio::awaitable<Failure> Connection::read(CallResult& result, bool wants_events,
   Response& response = result.response;
   for (int interim = 0; interim <= kMaxInterim; ++interim) {
     http::response_parser<http::string_body> parser;
-    parser.header_limit(x_limits.header_bytes);
-    parser.body_limit(x_limits.body_bytes);
+    parser.header_limit(limits_.header_bytes);
+    parser.body_limit(limits_.body_bytes);
     std::string& body = parser.get().body();
     bool done = false;
     Failure failure;
-    auto wait = x_deadlines.first_byte;
+    auto wait = deadlines_.first_byte;
     while (!parser.is_done()) {
       const std::size_t before = body.size();
-      x_stream.expires_at(std::min(end, Clock::now() + (done ? x_deadlines.after_done : wait)));
-      const auto [error, bytes] = co_await http::async_read_some(x_stream, x_buffer, parser, kAwait);
+      stream_.expires_at(std::min(end, Clock::now() + (done ? deadlines_.after_done : wait)));
+      const auto [error, bytes] = co_await http::async_read_some(stream_, buffer_, parser, kAwait);
       if (body.size() > before && !response.first_byte) {
         response.first_byte = since(sent);
       }
@@ -209,7 +209,7 @@ asio::awaitable<Failure> Connection::read(CallResult& result, bool wants_events,
         break;
       }
       if (parser.got_some()) {
-        wait = x_deadlines.between;
+        wait = deadlines_.between;
       }
       done = done || (wants_events && body.size() > before && says_done(body, before));
     }
@@ -219,7 +219,7 @@ asio::awaitable<Failure> Connection::read(CallResult& result, bool wants_events,
         continue;
       }
       response.http_status = static_cast<int>(status);
-    } else if (looks_like_tls(x_buffer)) {
+    } else if (looks_like_tls(buffer_)) {
       failure.fault = Fault::kTls;
     }
     const std::string_view type = parser.get()[http::field::content_type];
@@ -235,8 +235,8 @@ asio::awaitable<Failure> Connection::read(CallResult& result, bool wants_events,
     if (done && failure.fault == Fault::kTimeout) {
       failure = {};  // all was said
     }
-    x_used = true;
-    if (!whole || !parser.keep_alive() || x_buffer.size() > 0) {
+    used_ = true;
+    if (!whole || !parser.keep_alive() || buffer_.size() > 0) {
       close();
     }
     result.bytes_received = body.size();
@@ -250,14 +250,14 @@ asio::awaitable<Failure> Connection::read(CallResult& result, bool wants_events,
 asio::awaitable<CallResult> Connection::attempt(const HttpRequest& request, bool wants_events,
                                                 Clock::time_point end) {
   CallResult result;
-  result.reused_connection = x_open && x_used;
+  result.reused_connection = open_ && used_;
   Failure failure;
-  if (!x_open) {
+  if (!open_) {
     failure = co_await open(end);
   }
   if (failure.fault == Fault::kNone) {
-    x_stream.expires_at(std::min(end, Clock::now() + x_deadlines.first_byte));
-    const auto [error, bytes] = co_await http::async_write(x_stream, request, kAwait);
+    stream_.expires_at(std::min(end, Clock::now() + deadlines_.first_byte));
+    const auto [error, bytes] = co_await http::async_write(stream_, request, kAwait);
     const Clock::time_point sent = Clock::now();
     result.bytes_sent = error ? 0 : request.body().size();
     // A server may answer and close before it has read everything: its answer counts, so it is looked for.
@@ -278,7 +278,7 @@ asio::awaitable<CallResult> Connection::attempt(const HttpRequest& request, bool
 }
 
 asio::awaitable<CallResult> Connection::exchange(const HttpRequest& request, bool wants_events) {
-  const Clock::time_point end = Clock::now() + x_deadlines.total;
+  const Clock::time_point end = Clock::now() + deadlines_.total;
   CallResult result = co_await attempt(request, wants_events, end);
   if (result.reused_connection && result.response.fault == Fault::kReset && !result.response.http_status) {
     // The server closed the kept connection before it saw the request.

@@ -48,14 +48,14 @@ class Connection {
                                        Clock::time_point end);
   void close();
 
-  boost::beast::tcp_stream x_stream;
-  boost::beast::flat_buffer x_buffer;
-  Endpoint x_endpoint;
-  Deadlines x_deadlines;
-  Limits x_limits;
-  ListenerCheck x_check;
-  bool x_open = false;
-  bool x_used = false;
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;
+  Endpoint endpoint_;
+  Deadlines deadlines_;
+  Limits limits_;
+  ListenerCheck check_;
+  bool open_ = false;
+  bool used_ = false;
 };
 
 }  // namespace fireboss::canary

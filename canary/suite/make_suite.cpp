@@ -65,13 +65,13 @@ std::string escaped(std::string_view text) {
 
 class Maker {
  public:
-  explicit Maker(const SuiteSource& source) : x_source(source) {}
+  explicit Maker(const SuiteSource& source) : source_(source) {}
 
   tl::expected<Suite, std::vector<SuiteProblem>> make() {
-    x_suite.name = x_source.name;
-    x_suite.model = x_source.model;
-    x_suite.api_key_credential = x_source.api_key_credential;
-    x_suite.max_tokens = x_source.max_tokens;
+    suite_.name = source_.name;
+    suite_.model = source_.model;
+    suite_.api_key_credential = source_.api_key_credential;
+    suite_.max_tokens = source_.max_tokens;
     api();
     names();
     base_path();
@@ -83,22 +83,22 @@ class Maker {
     max_tokens();
     variants();
     special_tokens();
-    if (!x_problems.empty()) {
-      return tl::unexpected(std::move(x_problems));
+    if (!problems_.empty()) {
+      return tl::unexpected(std::move(problems_));
     }
-    x_suite.system_prompt_json = escaped(x_suite.system_prompt);
-    x_suite.hash = sha256_hex(canonical());
-    return std::move(x_suite);
+    suite_.system_prompt_json = escaped(suite_.system_prompt);
+    suite_.hash = sha256_hex(canonical());
+    return std::move(suite_);
   }
 
  private:
   void problem(std::string key, std::string message) {
-    x_problems.push_back({std::move(key), std::move(message)});
+    problems_.push_back({std::move(key), std::move(message)});
   }
 
   void api() {
-    if (x_source.api != "openai-chat") {
-      problem("api", "'" + x_source.api + "' is not supported; use 'openai-chat'");
+    if (source_.api != "openai-chat") {
+      problem("api", "'" + source_.api + "' is not supported; use 'openai-chat'");
     }
   }
 
@@ -108,9 +108,9 @@ class Maker {
         problem(key, "must be one line of at most " + std::to_string(kMaxName) + " characters");
       }
     };
-    check("name", x_source.name);
-    check("model", x_source.model);
-    const std::string& credential = x_source.api_key_credential;
+    check("name", source_.name);
+    check("model", source_.model);
+    const std::string& credential = source_.api_key_credential;
     check("api_key_credential", credential);
     if (credential.find('/') != std::string::npos || (!credential.empty() && credential.front() == '.')) {
       problem("api_key_credential",
@@ -119,7 +119,7 @@ class Maker {
   }
 
   void base_path() {
-    std::string path = x_source.base_path;
+    std::string path = source_.base_path;
     while (!path.empty() && path.back() == '/') {
       path.pop_back();
     }
@@ -129,18 +129,18 @@ class Maker {
     if (path.size() > kMaxName || odd || (!path.empty() && path.front() != '/')) {
       problem("base_path", "must begin with '/' and hold no space, '?' or '#', like \"/v1\"");
     }
-    x_suite.base_path = path;
+    suite_.base_path = path;
   }
 
   void headers() {
-    if (x_source.headers.size() > kMaxHeaders) {
+    if (source_.headers.size() > kMaxHeaders) {
       problem("headers", "more than " + std::to_string(kMaxHeaders));
     }
     static constexpr std::array<std::string_view, 9> kOurs = {
         "host",   "content-length",  "content-type", "transfer-encoding", "connection", "keep-alive",
         "accept", "accept-encoding", "expect"};
     std::set<std::string> seen;
-    for (const auto& [name, value] : x_source.headers) {
+    for (const auto& [name, value] : source_.headers) {
       const std::string key = "headers." + name;
       const std::string folded = lower(name);
       if (name.empty() || !std::all_of(name.begin(), name.end(), is_token_char)) {
@@ -158,7 +158,7 @@ class Maker {
         problem(key, "must be one line of at most " + std::to_string(kMaxHeaderValue) + " characters");
       }
     }
-    x_suite.headers = x_source.headers;
+    suite_.headers = source_.headers;
   }
 
   static std::string place(const char* key, const SuiteText& text) {
@@ -168,12 +168,12 @@ class Maker {
 
   void source(const SuiteText& text) {
     if (!text.path.empty()) {
-      x_suite.sources.push_back({text.path, sha256_hex(text.text)});
+      suite_.sources.push_back({text.path, sha256_hex(text.text)});
     }
   }
 
   void texts() {
-    const SuiteText& prompt = x_source.system_prompt;
+    const SuiteText& prompt = source_.system_prompt;
     const std::string key = place("system_prompt", prompt);
     if (prompt.text.size() > kMaxText) {
       problem(key, named(prompt) + "is larger than " + format_size(kMaxText));
@@ -182,12 +182,12 @@ class Maker {
     } else if (!prompt.path.empty() && prompt.text.empty()) {
       problem(key, named(prompt) + "is empty");
     }
-    x_suite.system_prompt = prompt.text;
+    suite_.system_prompt = prompt.text;
     source(prompt);
   }
 
   void tools() {
-    const SuiteText& tools = x_source.tools;
+    const SuiteText& tools = source_.tools;
     source(tools);
     if (tools.text.empty() && tools.path.empty()) {
       return;
@@ -218,7 +218,7 @@ class Maker {
         problem(key, where + "has the name of another: '" + *name + "'");
       }
     }
-    x_suite.tools = json::serialize(value);
+    suite_.tools = json::serialize(value);
   }
 
   static std::optional<std::string> tool_name(const json::value& tool) {
@@ -239,15 +239,15 @@ class Maker {
   }
 
   void extra_body() {
-    if (x_source.extra_body.empty()) {
+    if (source_.extra_body.empty()) {
       return;
     }
-    if (x_source.extra_body.size() > kMaxExtra) {
+    if (source_.extra_body.size() > kMaxExtra) {
       problem("extra_body", "is larger than " + format_size(kMaxExtra));
       return;
     }
     boost::system::error_code error;
-    const json::value value = json::parse(x_source.extra_body, error);
+    const json::value value = json::parse(source_.extra_body, error);
     if (error || !value.is_object()) {
       problem("extra_body", "must be a JSON object" + (error ? ": " + error.message() : std::string{}));
       return;
@@ -270,35 +270,35 @@ class Maker {
                 "must not hold '" + std::string(reserved.key) + "': " + std::string(reserved.instead));
       }
     }
-    x_suite.extra_body = json::serialize(value);
+    suite_.extra_body = json::serialize(value);
   }
 
   void ways() {
-    if (x_source.reasoning == "none") {
-      x_suite.reasoning = Reasoning::kNone;
-    } else if (x_source.reasoning == "field") {
-      x_suite.reasoning = Reasoning::kField;
-    } else if (x_source.reasoning == "inline_tags") {
-      x_suite.reasoning = Reasoning::kInlineTags;
+    if (source_.reasoning == "none") {
+      suite_.reasoning = Reasoning::kNone;
+    } else if (source_.reasoning == "field") {
+      suite_.reasoning = Reasoning::kField;
+    } else if (source_.reasoning == "inline_tags") {
+      suite_.reasoning = Reasoning::kInlineTags;
     } else {
-      problem("reasoning", "'" + x_source.reasoning + "' is none of none, field, inline_tags");
+      problem("reasoning", "'" + source_.reasoning + "' is none of none, field, inline_tags");
     }
-    if (x_source.cold_by == "nonce") {
-      x_suite.cold_by = ColdBy::kNonceFirst;
-    } else if (x_source.cold_by == "cache_salt") {
-      x_suite.cold_by = ColdBy::kCacheSalt;
-    } else if (x_source.cold_by == "both") {
-      x_suite.cold_by = ColdBy::kBoth;
+    if (source_.cold_by == "nonce") {
+      suite_.cold_by = ColdBy::kNonceFirst;
+    } else if (source_.cold_by == "cache_salt") {
+      suite_.cold_by = ColdBy::kCacheSalt;
+    } else if (source_.cold_by == "both") {
+      suite_.cold_by = ColdBy::kBoth;
     } else {
-      problem("cold_by", "'" + x_source.cold_by + "' is none of nonce, cache_salt, both");
+      problem("cold_by", "'" + source_.cold_by + "' is none of nonce, cache_salt, both");
     }
   }
 
   void max_tokens() {
-    if (x_source.max_tokens < kMinTokens || x_source.max_tokens > kMaxTokens) {
+    if (source_.max_tokens < kMinTokens || source_.max_tokens > kMaxTokens) {
       problem("max_tokens", "must be from " + std::to_string(kMinTokens) + " (well above the answer) to " +
                                 std::to_string(kMaxTokens));
-    } else if (x_suite.reasoning != Reasoning::kNone && x_source.max_tokens < kMinTokensReasoning) {
+    } else if (suite_.reasoning != Reasoning::kNone && source_.max_tokens < kMinTokensReasoning) {
       problem("max_tokens", "must be at least " + std::to_string(kMinTokensReasoning) +
                                 " for a model that reasons, or the answer is cut off before it begins");
     }
@@ -306,7 +306,7 @@ class Maker {
 
   void variants() {
     std::set<std::string> seen;
-    for (const std::string& name : x_source.variants) {
+    for (const std::string& name : source_.variants) {
       const auto& known = known_variants();
       const auto found = std::find_if(known.begin(), known.end(),
                                       [&](const Variant& variant) { return variant.name == name; });
@@ -319,61 +319,61 @@ class Maker {
       } else if (!seen.insert(name).second) {
         problem("variants", "'" + name + "' is named twice");
       } else {
-        x_suite.variants.push_back(*found);
+        suite_.variants.push_back(*found);
       }
     }
-    if (x_source.variants.empty()) {
+    if (source_.variants.empty()) {
       problem("variants", "must name at least one");
     }
   }
 
   void special_tokens() {
-    if (x_source.special_tokens.size() > kMaxSpecialTokens) {
+    if (source_.special_tokens.size() > kMaxSpecialTokens) {
       problem("special_tokens", "more than " + std::to_string(kMaxSpecialTokens));
     }
-    for (const std::string& token : x_source.special_tokens) {
+    for (const std::string& token : source_.special_tokens) {
       if (token.empty() || token.size() > kMaxSpecialToken) {
         problem("special_tokens", "each must have 1 to " + std::to_string(kMaxSpecialToken) + " bytes");
         break;
       }
     }
-    x_suite.special_tokens = x_source.special_tokens;
+    suite_.special_tokens = source_.special_tokens;
   }
 
   // What makes one suite differ from another; where the texts came from does not.
   std::string canonical() const {
     json::array headers;
-    for (const auto& [name, value] : x_suite.headers) {
+    for (const auto& [name, value] : suite_.headers) {
       headers.push_back(json::array{name, value});
     }
     json::array variants;
-    for (const Variant& variant : x_suite.variants) {
+    for (const Variant& variant : suite_.variants) {
       variants.push_back(json::value(variant.name));
     }
     json::array tokens;
-    for (const std::string& token : x_suite.special_tokens) {
+    for (const std::string& token : suite_.special_tokens) {
       tokens.push_back(json::value(token));
     }
     json::object all;  // keys in alphabetical order: the text is canonical
-    all["api"] = x_source.api;
-    all["api_key_credential"] = x_suite.api_key_credential;
-    all["base_path"] = x_suite.base_path;
-    all["cold_by"] = x_source.cold_by;
-    all["extra_body"] = x_suite.extra_body;
+    all["api"] = source_.api;
+    all["api_key_credential"] = suite_.api_key_credential;
+    all["base_path"] = suite_.base_path;
+    all["cold_by"] = source_.cold_by;
+    all["extra_body"] = suite_.extra_body;
     all["headers"] = std::move(headers);
-    all["max_tokens"] = x_suite.max_tokens;
-    all["model"] = x_suite.model;
-    all["reasoning"] = x_source.reasoning;
+    all["max_tokens"] = suite_.max_tokens;
+    all["model"] = suite_.model;
+    all["reasoning"] = source_.reasoning;
     all["special_tokens"] = std::move(tokens);
-    all["system_prompt"] = x_suite.system_prompt;
-    all["tools"] = x_suite.tools;
+    all["system_prompt"] = suite_.system_prompt;
+    all["tools"] = suite_.tools;
     all["variants"] = std::move(variants);
     return json::serialize(all);
   }
 
-  const SuiteSource& x_source;
-  Suite x_suite;
-  std::vector<SuiteProblem> x_problems;
+  const SuiteSource& source_;
+  Suite suite_;
+  std::vector<SuiteProblem> problems_;
 };
 
 }  // namespace
