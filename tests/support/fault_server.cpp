@@ -41,33 +41,33 @@ asio::awaitable<void> serve_one(std::shared_ptr<Peer> peer, std::shared_ptr<Scri
 
 asio::awaitable<std::string> Peer::read_request() {
   for (;;) {
-    const std::size_t end = x_received.find("\r\n\r\n");
+    const std::size_t end = received_.find("\r\n\r\n");
     if (end != std::string::npos) {
-      const std::size_t whole = end + 4 + content_length(std::string_view(x_received).substr(0, end + 2));
-      if (x_received.size() >= whole) {
-        std::string request = x_received.substr(0, whole);
-        x_received.erase(0, whole);
+      const std::size_t whole = end + 4 + content_length(std::string_view(received_).substr(0, end + 2));
+      if (received_.size() >= whole) {
+        std::string request = received_.substr(0, whole);
+        received_.erase(0, whole);
         co_return request;
       }
     }
     std::array<char, 65536> bytes{};
-    const auto [error, length] = co_await x_socket.async_read_some(asio::buffer(bytes), kAwait);
+    const auto [error, length] = co_await socket_.async_read_some(asio::buffer(bytes), kAwait);
     if (error) {
       co_return std::string();
     }
-    x_received.append(bytes.data(), length);
+    received_.append(bytes.data(), length);
   }
 }
 
 asio::awaitable<void> Peer::send(std::string_view bytes) {
   const std::string copy(bytes);
-  co_await asio::async_write(x_socket, asio::buffer(copy), kAwait);
+  co_await asio::async_write(socket_, asio::buffer(copy), kAwait);
 }
 
 asio::awaitable<void> Peer::send_forever(std::string_view bytes) {
   const std::string copy(bytes);
   for (;;) {
-    const auto [error, length] = co_await asio::async_write(x_socket, asio::buffer(copy), kAwait);
+    const auto [error, length] = co_await asio::async_write(socket_, asio::buffer(copy), kAwait);
     if (error) {
       co_return;
     }
@@ -76,9 +76,9 @@ asio::awaitable<void> Peer::send_forever(std::string_view bytes) {
 
 asio::awaitable<void> Peer::trickle(std::string_view bytes, Millis between) {
   const std::string copy(bytes);
-  asio::steady_timer timer(x_socket.get_executor());
+  asio::steady_timer timer(socket_.get_executor());
   for (const char byte : copy) {
-    const auto [error, length] = co_await asio::async_write(x_socket, asio::buffer(&byte, 1), kAwait);
+    const auto [error, length] = co_await asio::async_write(socket_, asio::buffer(&byte, 1), kAwait);
     if (error) {
       co_return;
     }
@@ -90,7 +90,7 @@ asio::awaitable<void> Peer::trickle(std::string_view bytes, Millis between) {
 asio::awaitable<void> Peer::hang() {
   std::array<char, 1024> bytes{};
   for (;;) {
-    const auto [error, length] = co_await x_socket.async_read_some(asio::buffer(bytes), kAwait);
+    const auto [error, length] = co_await socket_.async_read_some(asio::buffer(bytes), kAwait);
     if (error) {
       co_return;
     }
@@ -98,27 +98,27 @@ asio::awaitable<void> Peer::hang() {
 }
 
 void Peer::reset() {
-  x_socket.set_option(asio::socket_base::linger(true, 0));
-  x_socket.close();
+  socket_.set_option(asio::socket_base::linger(true, 0));
+  socket_.close();
 }
 
 FaultServer::FaultServer(asio::io_context& io, std::vector<Script> scripts)
-    : x_acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)), x_scripts(std::move(scripts)) {
+    : acceptor_(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)), scripts_(std::move(scripts)) {
   asio::co_spawn(io, serve(), asio::detached);
 }
 
 asio::awaitable<void> FaultServer::serve() {
   for (;;) {
-    auto [error, socket] = co_await x_acceptor.async_accept(kAwait);
+    auto [error, socket] = co_await acceptor_.async_accept(kAwait);
     if (error) {
       co_return;
     }
-    const auto at = std::min(static_cast<std::size_t>(x_connections), x_scripts.size() - 1);
-    ++x_connections;
+    const auto at = std::min(static_cast<std::size_t>(connections_), scripts_.size() - 1);
+    ++connections_;
     // An awaitable, not a lambda with captures: g++ 12 destroys those twice.
     asio::co_spawn(
-        x_acceptor.get_executor(),
-        serve_one(std::make_shared<Peer>(std::move(socket)), std::make_shared<Script>(x_scripts[at])),
+        acceptor_.get_executor(),
+        serve_one(std::make_shared<Peer>(std::move(socket)), std::make_shared<Script>(scripts_[at])),
         [](const std::exception_ptr&) {});
   }
 }

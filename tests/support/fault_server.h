@@ -17,7 +17,7 @@ namespace fireboss::test {
 
 class Peer {
  public:
-  explicit Peer(boost::asio::ip::tcp::socket socket) : x_socket(std::move(socket)) {}
+  explicit Peer(boost::asio::ip::tcp::socket socket) : socket_(std::move(socket)) {}
 
   // A whole request with its body; "" when the client has closed.
   boost::asio::awaitable<std::string> read_request();
@@ -30,8 +30,8 @@ class Peer {
   void reset();
 
  private:
-  boost::asio::ip::tcp::socket x_socket;
-  std::string x_received;
+  boost::asio::ip::tcp::socket socket_;
+  std::string received_;
 };
 
 using Script = std::function<boost::asio::awaitable<void>(Peer&)>;
@@ -40,15 +40,15 @@ class FaultServer {
  public:
   FaultServer(boost::asio::io_context& io, std::vector<Script> scripts);
 
-  [[nodiscard]] std::uint16_t port() const { return x_acceptor.local_endpoint().port(); }
-  [[nodiscard]] int connections() const { return x_connections; }
+  [[nodiscard]] std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  [[nodiscard]] int connections() const { return connections_; }
 
  private:
   boost::asio::awaitable<void> serve();
 
-  boost::asio::ip::tcp::acceptor x_acceptor;
-  std::vector<Script> x_scripts;
-  int x_connections = 0;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  std::vector<Script> scripts_;
+  int connections_ = 0;
 };
 
 // "HTTP/1.1 200 OK" with that body and its length.

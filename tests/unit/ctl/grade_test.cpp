@@ -42,14 +42,14 @@ Outcome run_grade(const std::string& path) {
 class CaseFile {
  public:
   explicit CaseFile(const std::string& text)
-      : x_path(testing::TempDir() + "fireboss-cases-" + std::to_string(getpid()) + ".jsonl") {
-    std::ofstream(x_path, std::ios::binary) << text;
+      : path_(testing::TempDir() + "fireboss-cases-" + std::to_string(getpid()) + ".jsonl") {
+    std::ofstream(path_, std::ios::binary) << text;
   }
-  ~CaseFile() { std::remove(x_path.c_str()); }
-  [[nodiscard]] const std::string& path() const { return x_path; }
+  ~CaseFile() { std::remove(path_.c_str()); }
+  [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  std::string x_path;
+  std::string path_;
 };
 
 const std::string kFine =
