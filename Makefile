@@ -4,7 +4,7 @@ BUILD := build/$(PRESET)
 JOBS ?= $(shell nproc)
 export CTEST_PARALLEL_LEVEL ?= $(JOBS)
 
-.PHONY: deps build demo test test-long bench install clean
+.PHONY: deps build demo test test-long tidy format bench install clean
 
 deps:
 	cmake/deps
@@ -21,6 +21,12 @@ test: build
 
 test-long: build
 	ctest --test-dir $(BUILD) --output-on-failure -L long
+
+tidy: build
+	tests/sources/tidy $(BUILD)
+
+format:
+	tests/sources/format -i
 
 bench: build
 	tests/bench/run $(BUILD)

@@ -1,7 +1,6 @@
 #include "base/hash.h"
 
 #include <array>
-
 #include <openssl/sha.h>
 
 namespace fireboss {
