@@ -96,6 +96,8 @@ std::string humane_duration(Millis duration) {
   const auto ms = duration.count();
   if (ms < 0)
     return "-" + humane_duration(-duration);
+  if (ms < 1'000)
+    return ms == 0 ? "0s" : std::to_string(ms) + "ms";
   if (ms < 10'000)
     return std::to_string(ms / 1000) + "." + std::to_string(ms % 1000 / 100) + "s";
   const auto seconds = ms / 1000;

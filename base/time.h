@@ -39,7 +39,7 @@ using WallTime = WallClockTag::time_point;
 // The shortest exact form that parse_duration reads back: "4h", "1h30m", "250ms", "0s".
 [[nodiscard]] std::string format_duration(Millis duration);
 
-// For people: at most the two largest units, "6h 36m", "3d 4h", "67s", "1.2s" below 10 s.
+// For people: at most the two largest units, "6h 36m", "3d 4h", "67s", "1.2s" below 10 s, "30ms" below 1 s.
 [[nodiscard]] std::string humane_duration(Millis duration);
 
 // UTC, "2026-08-11T06:57:38.000Z".

@@ -24,6 +24,11 @@ TEST(FormatDuration, IsReadBackAsTheSameDuration) {
 }
 
 TEST(HumaneDuration, NamesTheTwoLargestUnits) {
+  EXPECT_EQ(humane_duration(Millis{0}), "0s");
+  EXPECT_EQ(humane_duration(Millis{30}), "30ms");
+  EXPECT_EQ(humane_duration(Millis{999}), "999ms");
+  EXPECT_EQ(humane_duration(Millis{-30}), "-30ms");
+  EXPECT_EQ(humane_duration(Millis{1'000}), "1.0s");
   EXPECT_EQ(humane_duration(Millis{1'250}), "1.2s");
   EXPECT_EQ(humane_duration(Millis{67'000}), "67s");
   EXPECT_EQ(humane_duration(Millis{23'760'000}), "6h 36m");
