@@ -313,7 +313,7 @@ class Maker {
       if (found == known.end()) {
         std::string names;
         for (const Variant& variant : known) {
-          names += (names.empty() ? "" : ", ") + variant.name;
+          names.append(names.empty() ? "" : ", ").append(variant.name);
         }
         problem("variants", "'" + name + "' is none of " + names);
       } else if (!seen.insert(name).second) {

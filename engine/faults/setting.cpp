@@ -131,10 +131,8 @@ Result<FaultSetting> parse_fault(std::string_view text) {
   const auto name = text.substr(0, equals);
   const auto fault = fault_named(name);
   if (!fault) {
-    std::vector<std::string_view> names;
-    for (const auto known : kAll) {
-      names.push_back(to_string(known));
-    }
+    std::vector<std::string_view> names(kAll.size());
+    std::ranges::transform(kAll, names.begin(), [](Fault known) { return to_string(known); });
     return fail(ErrorCode::kInvalid,
                 fmt::format("fault '{}': unknown; known are {}", name, fmt::join(names, ", ")));
   }

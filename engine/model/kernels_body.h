@@ -15,8 +15,8 @@ constexpr std::size_t kLanes = FIREBOSS_LANES;
 constexpr std::size_t kVectors = kPanel / kLanes;  // vectors in one panel row
 constexpr std::size_t kTileRows = FIREBOSS_ROWS;
 
-typedef float Vector __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
-typedef std::int32_t Integers __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
+using Vector __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias)) = float;
+using Integers __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias)) = std::int32_t;
 
 inline Vector load(const float* p) {
   return *reinterpret_cast<const Vector*>(p);
