@@ -53,6 +53,18 @@ int bind_one(sqlite3_stmt* statement, int index, const Value& value) {
   return sqlite3_bind_null(statement, index);
 }
 
+template <typename Read>
+auto first_column(Database& database, std::string_view sql, Read read)
+    -> Result<decltype(read(std::declval<Cursor&>()))> {
+  auto statement = database.prepare(sql);
+  if (!statement)
+    return fail(std::move(statement.error()));
+  auto row = first(statement->query(), read);
+  if (!row)
+    return fail(std::move(row.error()));
+  return row->value_or(std::nullopt);
+}
+
 }  // namespace
 
 Cursor::Cursor(Cursor&& other) noexcept
@@ -153,29 +165,15 @@ Result<Statement> Database::prepare(std::string_view sql) {
 }
 
 Result<std::optional<std::int64_t>> Database::integer(std::string_view sql) {
-  auto statement = prepare(sql);
-  if (!statement)
-    return fail(std::move(statement.error()));
-  auto cursor = statement->query();
-  auto row = cursor.next();
-  if (!row)
-    return fail(std::move(row.error()));
-  if (!*row || cursor.is_null(0))
-    return std::nullopt;
-  return cursor.integer(0);
+  return first_column(*this, sql, [](const Cursor& cursor) {
+    return cursor.is_null(0) ? std::nullopt : std::optional(cursor.integer(0));
+  });
 }
 
 Result<std::optional<std::string>> Database::text(std::string_view sql) {
-  auto statement = prepare(sql);
-  if (!statement)
-    return fail(std::move(statement.error()));
-  auto cursor = statement->query();
-  auto row = cursor.next();
-  if (!row)
-    return fail(std::move(row.error()));
-  if (!*row || cursor.is_null(0))
-    return std::nullopt;
-  return cursor.text(0);
+  return first_column(*this, sql, [](const Cursor& cursor) {
+    return cursor.is_null(0) ? std::nullopt : std::optional(cursor.text(0));
+  });
 }
 
 std::int64_t Database::last_insert_id() const {

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 
@@ -90,6 +92,31 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   const Database* database_ = nullptr;
 };
+
+// Every row as `read` makes it of the cursor.
+template <typename Read>
+auto collect(Cursor cursor, Read read) -> Result<std::vector<decltype(read(cursor))>> {
+  std::vector<decltype(read(cursor))> out;
+  for (;;) {
+    auto row = cursor.next();
+    if (!row)
+      return fail(std::move(row.error()));
+    if (!*row)
+      return out;
+    out.push_back(read(cursor));
+  }
+}
+
+// The first row; nullopt: there is none.
+template <typename Read>
+auto first(Cursor cursor, Read read) -> Result<std::optional<decltype(read(cursor))>> {
+  auto row = cursor.next();
+  if (!row)
+    return fail(std::move(row.error()));
+  if (!*row)
+    return std::nullopt;
+  return read(cursor);
+}
 
 enum class Access { kReadOnly, kReadWrite, kCreate };
 

@@ -16,29 +16,6 @@ std::int64_t upper(std::int64_t before) {
   return before == 0 ? kMaxId : before;
 }
 
-template <typename Read>
-auto collect(Cursor cursor, Read read) -> Result<std::vector<decltype(read(cursor))>> {
-  std::vector<decltype(read(cursor))> out;
-  for (;;) {
-    auto row = cursor.next();
-    if (!row)
-      return fail(std::move(row.error()));
-    if (!*row)
-      return out;
-    out.push_back(read(cursor));
-  }
-}
-
-template <typename Read>
-auto first(Cursor cursor, Read read) -> Result<std::optional<decltype(read(cursor))>> {
-  auto row = cursor.next();
-  if (!row)
-    return fail(std::move(row.error()));
-  if (!*row)
-    return std::nullopt;
-  return read(cursor);
-}
-
 EngineView engine_view(const Cursor& cursor) {
   return {cursor.text(0), cursor.text(1), cursor.integer(2), WallTime{Millis{cursor.integer(3)}}};
 }

@@ -1,5 +1,7 @@
 #include "supervisor/adapters/sqlite/schema.h"
 
+#include <numeric>
+#include <string>
 #include <vector>
 
 #include "base/hash.h"
@@ -39,33 +41,24 @@ Result<std::string> schema_hash(Database& database) {
       "ORDER BY type, name");
   if (!statement)
     return fail(std::move(statement.error()));
-  std::string text;
-  auto cursor = statement->query();
-  for (;;) {
-    auto row = cursor.next();
-    if (!row)
-      return fail(std::move(row.error()));
-    if (!*row)
-      return sha256_hex(text);
+  auto objects = collect(statement->query(), [](const Cursor& cursor) {
+    std::string text;
     for (int column = 0; column < 4; ++column)
-      text += cursor.text(column) + '\n';
-  }
+      text.append(cursor.text(column)).append("\n");
+    return text;
+  });
+  if (!objects)
+    return fail(std::move(objects.error()));
+  return sha256_hex(std::accumulate(objects->begin(), objects->end(), std::string()));
 }
 
 Result<std::vector<Applied>> applied_migrations(Database& database) {
   auto statement = database.prepare("SELECT version, name, checksum, schema FROM migration ORDER BY version");
   if (!statement)
     return fail(std::move(statement.error()));
-  std::vector<Applied> out;
-  auto cursor = statement->query();
-  for (;;) {
-    auto row = cursor.next();
-    if (!row)
-      return fail(std::move(row.error()));
-    if (!*row)
-      return out;
-    out.push_back({cursor.integer(0), cursor.text(1), cursor.text(2), cursor.text(3)});
-  }
+  return collect(statement->query(), [](const Cursor& cursor) {
+    return Applied{cursor.integer(0), cursor.text(1), cursor.text(2), cursor.text(3)};
+  });
 }
 
 tl::unexpected<Error> altered(const Database& database, const std::string& what) {

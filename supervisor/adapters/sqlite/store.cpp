@@ -352,37 +352,16 @@ Result<void> SqliteStore::put_policy(const std::string& hash, const std::string&
 }
 
 Result<std::optional<ports::ActionRow>> SqliteStore::open_action(const std::string& engine) {
-  auto cursor = statements_->open_action.query(engine);
-  auto row = cursor.next();
-  if (!row)
-    return fail(std::move(row.error()));
-  if (!*row)
-    return std::nullopt;
-  return action_row(cursor);
+  return first(statements_->open_action.query(engine), action_row);
 }
 
 Result<std::optional<std::string>> SqliteStore::state(const std::string& engine) {
-  auto cursor = statements_->state.query(engine);
-  auto row = cursor.next();
-  if (!row)
-    return fail(std::move(row.error()));
-  if (!*row)
-    return std::nullopt;
-  return cursor.text(0);
+  return first(statements_->state.query(engine), [](const Cursor& cursor) { return cursor.text(0); });
 }
 
 Result<std::vector<ports::EventRow>> SqliteStore::events(const std::string& engine, std::int64_t after,
                                                          int limit) {
-  std::vector<ports::EventRow> out;
-  auto cursor = statements_->events.query(engine, after, std::max(limit, 0));
-  for (;;) {
-    auto row = cursor.next();
-    if (!row)
-      return fail(std::move(row.error()));
-    if (!*row)
-      return out;
-    out.push_back(event_row(cursor));
-  }
+  return collect(statements_->events.query(engine, after, std::max(limit, 0)), event_row);
 }
 
 }  // namespace fireboss::sqlite
