@@ -241,6 +241,13 @@ std::size_t SignatureSet::find(std::string_view text, std::size_t from) const {
   return static_cast<std::size_t>(found.data() - text.data());
 }
 
+std::optional<std::uint32_t> SignatureSet::pid_of(std::size_t signature, std::string_view line) const {
+  std::string named;
+  if (!compiled_->pid[signature] || !RE2::PartialMatch(line, *compiled_->pid[signature], &named))
+    return std::nullopt;
+  return to_pid(named);
+}
+
 std::vector<std::size_t> SignatureSet::match(std::string_view line, const Whose& whose) const {
   std::vector<int> hits;
   if (!compiled_->set->Match(line, &hits))
@@ -254,8 +261,8 @@ std::vector<std::size_t> SignatureSet::match(std::string_view line, const Whose&
     if (compiled_->unless[i] && RE2::PartialMatch(line, *compiled_->unless[i]))
       continue;
     std::string named;
-    if (!whose.pids.empty() && compiled_->pid[i] && RE2::PartialMatch(line, *compiled_->pid[i], &named)) {
-      const auto pid = to_pid(named);
+    if (!whose.pids.empty()) {
+      const auto pid = pid_of(i, line);
       if (pid && std::ranges::find(whose.pids, *pid) == whose.pids.end())
         continue;
     }

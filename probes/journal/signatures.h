@@ -2,6 +2,7 @@
 // What a log line is a sign of. One RE2 set over all signatures; nothing here reads a file.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,8 @@ class SignatureSet {
   [[nodiscard]] const std::vector<Signature>& all() const;
   // Indices into all(), ascending. `line`: one line without its end, any bytes.
   [[nodiscard]] std::vector<std::size_t> match(std::string_view line, const Whose& whose = {}) const;
+  // The process that a line names which matches this signature, if the signature knows where.
+  [[nodiscard]] std::optional<std::uint32_t> pid_of(std::size_t signature, std::string_view line) const;
   // Offset of the first byte at or after `from` at which some signature may match, npos if none can: lines
   // without one need no match(). `text` may hold many lines.
   [[nodiscard]] std::size_t find(std::string_view text, std::size_t from) const;

@@ -160,7 +160,8 @@ asio::awaitable<GradedRun> CanarySession::run(std::string variant_name, int n) {
   request.target = suite.base_path + "/chat/completions";
   request.headers = suite.headers;
   request.api_key = *key;
-  request.deadlines = deadlines_;
+  if (const auto known = deadlines_.find(variant_name); known != deadlines_.end())
+    request.deadlines = known->second;
   request.check = [this](const auto&) { return who_answers(); };
   std::vector<canary::Prompt> prompts;
   const auto model = !suite.model.empty() ? suite.model : models_.empty() ? std::string() : models_.front();

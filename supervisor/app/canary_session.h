@@ -3,6 +3,7 @@
 // answers, put together for one engine. Decides nothing.
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,8 +41,10 @@ class CanarySession {
   // every listener is foreign.
   void set_control_group(std::string control_group) { control_group_ = std::move(control_group); }
   void set_models(std::vector<std::string> models) { models_ = std::move(models); }
-  void set_deadlines(canary::Deadlines deadlines) { deadlines_ = deadlines; }
-  [[nodiscard]] const canary::Deadlines& deadlines() const { return deadlines_; }
+  // Of the calls of one variant; canary::Deadlines{} until told.
+  void set_deadlines(const std::string& variant, canary::Deadlines deadlines) {
+    deadlines_[variant] = deadlines;
+  }
 
   // `n` like calls of one variant. Never an error: what kept a call from being made is its (inconclusive)
   // outcome.
@@ -67,7 +70,7 @@ class CanarySession {
   ports::Sockets& sockets_;
   std::string control_group_;
   std::vector<std::string> models_;
-  canary::Deadlines deadlines_;
+  std::map<std::string, canary::Deadlines> deadlines_;
   std::deque<std::pair<MonoTime, std::string>> issued_;  // oldest first, of the last foreign_nonce_window
   std::unordered_map<std::string, int> issued_count_;
 };

@@ -74,6 +74,12 @@ std::optional<policy::PendingAction> EngineCore::pending() const {
 
 void EngineCore::feed(policy::EventBody body, std::vector<ports::RawReply> raw_replies,
                       std::vector<ports::DayCount> counts) {
+  // The restored state may be of another boot, whose clock was ahead of this one's: until DaemonStarted has
+  // told so, its times and timers mean nothing.
+  if (std::holds_alternative<policy::DaemonStarted>(body)) {
+    step(clock_.mono(), body, std::move(raw_replies), std::move(counts));
+    return;
+  }
   const auto now = std::max(clock_.mono(), state_.now);
   run_due_timers();
   step(now, body, std::move(raw_replies), std::move(counts));

@@ -11,7 +11,9 @@
 
 #include "probes/metrics/parse.h"
 #include "supervisor/app/fingerprint.h"
+#include "supervisor/app/pause.h"
 #include "supervisor/policy/names.h"
+#include "supervisor/policy/view.h"
 
 namespace fireboss::app {
 namespace asio = boost::asio;
@@ -26,16 +28,11 @@ constexpr Millis kRecordRetryFirst{500}, kRecordRetryMost{30'000};
 constexpr std::size_t kDecisionsKept = 64;
 constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 
-asio::awaitable<void> pause(Millis length) {
-  asio::steady_timer timer(co_await asio::this_coro::executor);
-  timer.expires_after(length);
-  co_await timer.async_wait(kTuple);
-}
-
 }  // namespace
 
 EngineSupervisor::EngineSupervisor(asio::any_io_executor executor, const config::Engine& engine,
-                                   std::uint64_t raw_reply_bytes, Ports ports)
+                                   std::uint64_t raw_reply_bytes, const probes::SignatureSet& signatures,
+                                   Ports ports)
     : executor_(executor),
       engine_(engine),
       ports_(ports),
@@ -43,11 +40,16 @@ EngineSupervisor::EngineSupervisor(asio::any_io_executor executor, const config:
       session_(engine, raw_reply_bytes, ports.clock, ports.sockets),
       tracker_(engine.unit),
       edges_(engine.policy.quiet_for),
+      watch_(signatures, engine.unit),
+      census_(engine.required_processes, engine.policy.census_confirm),
       wake_(executor),
       changed_(executor, asio::steady_timer::time_point::max()) {}
 
 Result<void> EngineSupervisor::restore() {
-  return core_.restore();
+  auto restored = core_.restore();
+  if (restored)
+    take_deadlines();
+  return restored;
 }
 
 void EngineSupervisor::spawn(asio::awaitable<void> work) {
@@ -62,6 +64,8 @@ void EngineSupervisor::spawn(asio::awaitable<void> work) {
 void EngineSupervisor::start() {
   spawn(main_loop());
   spawn(poll_counters());
+  if (census_.configured())
+    spawn(take_census());
 }
 
 void EngineSupervisor::stop() {
@@ -163,18 +167,20 @@ void EngineSupervisor::take_snapshot(const ports::UnitSnapshot& snapshot) {
   take_events(std::move(events));
   if (tracker_.life() != former_life) {
     edges_.reset();
+    silence_.reset();
+    counters_told_ = true;
+    watch_.begin(tracker_.life());
     follow_journal();
   }
+  if (!tracker_.life().empty() && snapshot.invocation_id == tracker_.life())
+    watch_.know_process(snapshot.main_pid);
 }
 
 void EngineSupervisor::follow_journal() {
   const auto self = shared_from_this();
   const auto followed = ports_.journal.follow(
       engine_.unit, tracker_.life(), ports_.clock.wall(),
-      [self](const ports::JournalLine& line) {
-        if (!self->stopping_ && line.from_manager)
-          self->take_events(self->tracker_.on_journal(line, self->ports_.clock.mono()));
-      },
+      [self](const ports::JournalLine& line) { self->on_line(line); },
       [self](const Error& error) { spdlog::warn("{}: journal: {}", self->engine_.name, error.message); });
   if (!followed)
     spdlog::warn("{}: journal: {}", engine_.name, followed.error().message);
@@ -240,8 +246,12 @@ asio::awaitable<void> EngineSupervisor::take_ready(policy::Ready ready) {
     }
     co_await pause(kAnswerRetry);
   }
-  if (!stopping_ && tracker_.life() == ready.life)
-    feed(std::move(ready));
+  if (stopping_ || tracker_.life() != ready.life)
+    co_return;
+  feed(std::move(ready));
+  // Every process that serves is there by now: whatever the kernel says of one of them later is known to be
+  // ours, though it be gone by then.
+  co_await ask_processes();
 }
 
 asio::awaitable<void> EngineSupervisor::poll_counters() {
@@ -250,7 +260,10 @@ asio::awaitable<void> EngineSupervisor::poll_counters() {
     co_return;
   while (!stopping_) {
     const auto life = tracker_.life();
-    if (started_ && !life.empty() && core_.state().life && core_.state().life->ready) {
+    // A page without counters is not asked for while the port's silence is watched: its answer would break
+    // it.
+    const bool in_the_way = silence_.watching() && !counters_told_;
+    if (started_ && !life.empty() && policy::ready(core_.state()) && !in_the_way) {
       const auto page = co_await session_.metrics_page();
       policy::Counters counters;
       const auto dialect = page ? probes::detect_dialect(*page) : std::nullopt;
@@ -260,6 +273,8 @@ asio::awaitable<void> EngineSupervisor::poll_counters() {
       } else {
         counters.scrape_failed = true;
       }
+      if (page)
+        counters_told_ = dialect.has_value();
       if (!stopping_ && tracker_.life() == life)
         if (const auto edge = edges_.on_poll(counters, ports_.clock.mono()))
           feed(*edge);
@@ -310,6 +325,8 @@ asio::awaitable<GradedRun> EngineSupervisor::ask_and_record(std::string variant,
                      static_cast<int>(i), run.calls[i].body});
   }
   feed(std::move(result), std::move(raw), std::move(counts));
+  if (tracker_.life() == life)
+    watch_silence();
   co_return run;
 }
 

@@ -19,7 +19,10 @@
 #include "supervisor/app/canary_session.h"
 #include "supervisor/app/counter_edges.h"
 #include "supervisor/app/engine_core.h"
+#include "supervisor/app/journal_watch.h"
 #include "supervisor/app/life_tracker.h"
+#include "supervisor/app/port_silence.h"
+#include "supervisor/app/role_census.h"
 #include "supervisor/config/config.h"
 #include "supervisor/ports/clock.h"
 #include "supervisor/ports/journal.h"
@@ -39,8 +42,9 @@ struct Ports {
 
 class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
  public:
+  // `signatures` outlives it.
   EngineSupervisor(boost::asio::any_io_executor executor, const config::Engine& engine,
-                   std::uint64_t raw_reply_bytes, Ports ports);
+                   std::uint64_t raw_reply_bytes, const probes::SignatureSet& signatures, Ports ports);
 
   // Reads the record back; an error means that this engine cannot be supervised.
   Result<void> restore();
@@ -67,6 +71,9 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
 
   boost::asio::awaitable<void> main_loop();
   boost::asio::awaitable<void> poll_counters();
+  // While the port's silence is watched.
+  boost::asio::awaitable<void> look_at_port();
+  boost::asio::awaitable<void> take_census();
   boost::asio::awaitable<void> await_answer(std::string life);
   boost::asio::awaitable<void> take_ready(policy::Ready ready);
   boost::asio::awaitable<void> do_canary(policy::CanaryDue due);
@@ -84,6 +91,8 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
 
   boost::asio::awaitable<Result<boost::json::value>> calibrate_variants(
       std::vector<std::pair<std::string, int>> calls, std::function<void(std::string_view)> progress);
+  // Each variant's as its calibration measured it, in the record of whatever firebossd.
+  void take_deadlines();
   // Whether an operator's run or calibration may begin now.
   Result<void> may_ask() const;
 
@@ -93,7 +102,14 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   void feed(policy::EventBody body, std::vector<ports::RawReply> raw = {},
             std::vector<ports::DayCount> counts = {});
   void follow_journal();
+  void on_line(const ports::JournalLine& line);
+  // The processes that systemd counts to the unit: whose an Xid is. Their command lines; nullopt: not told.
+  boost::asio::awaitable<std::optional<std::vector<std::string>>> ask_processes();
+  boost::asio::awaitable<void> settle_lines();
+  [[nodiscard]] bool census_counts(const std::string& life) const;
   void notice_suspend();
+  void watch_silence();
+  [[nodiscard]] std::optional<std::uint64_t> bytes_sent() const;
   void wake();  // the main loop turns at once, also if it is turning now
   // Starts what the state asks for and is not under way; wakes the main loop for the next timer.
   void pump();
@@ -107,6 +123,9 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   CanarySession session_;
   LifeTracker tracker_;
   CounterEdges edges_;
+  JournalWatch watch_;
+  RoleCensus census_;
+  PortSilence silence_;
 
   boost::asio::steady_timer wake_;
   boost::asio::steady_timer changed_;  // cancelled by every event: what waits for one waits on it
@@ -115,6 +134,8 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   std::string answering_life_;  // await_answer() is under way for it
   bool started_ = false, stopping_ = false, woken_ = false;
   bool canary_running_ = false, step_running_ = false, calibrating_ = false;
+  bool settling_lines_ = false, looking_at_port_ = false;
+  bool counters_told_ = true;  // the metrics page, when it last came, was one that tells counters
   std::optional<Millis> suspended_so_far_;
   std::vector<policy::Decision> last_decisions_;  // since a verb cleared it, for its answer; bounded
   Millis record_backoff_{0};

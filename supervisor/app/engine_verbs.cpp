@@ -6,10 +6,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <fmt/format.h>
 
 #include "canary/plan/calibration.h"
-#include "canary/plan/plan.h"
+#include "supervisor/app/calibration_report.h"
 #include "supervisor/app/engine_supervisor.h"
 #include "supervisor/policy/names.h"
 #include "supervisor/policy/view.h"
@@ -20,29 +19,6 @@ namespace json = boost::json;
 namespace {
 
 constexpr int kCalibrationCalls = 40;  // a variant, unless told otherwise (design section 5)
-
-std::string percent(double rate) {
-  return fmt::format("{:.1f} %", rate * 100);
-}
-
-// What the engine's rule costs if a healthy engine is wrong at this rate.
-std::string plan_line(const policy::Policy& policy, double rate) {
-  canary::PlanInput input;
-  input.rate = rate;
-  input.rule = policy.rule == policy::Rule::kConfirm ? canary::PlanRule::kConfirm : canary::PlanRule::kKOfN;
-  input.n = policy.n;
-  input.k = policy.k;
-  input.confirm_failures = policy.confirm_failures;
-  input.max_confirms = policy.max_confirms;
-  input.every = policy.canary_every;
-  input.variants = static_cast<int>(policy.variants.size());
-  const auto plan = canary::make_plan(input);
-  if (!plan)
-    return "plan: " + plan.error().message;
-  return fmt::format("plan: at {} wrong, {} of {} every {} restarts a healthy engine {:.1f} times a year",
-                     percent(rate), policy.k, policy.n, format_duration(policy.canary_every),
-                     plan->false_per_year);
-}
 
 json::array decisions_json(const std::vector<policy::Decision>& decisions) {
   json::array out;
@@ -60,6 +36,13 @@ json::object call_json(const GradedCall& call) {
 }
 
 }  // namespace
+
+void EngineSupervisor::take_deadlines() {
+  for (const auto& [name, variant] : core_.state().variants)
+    session_.set_deadlines(name, variant.calibration
+                                     ? canary::deadlines_for(Millis{variant.calibration->p99_ms})
+                                     : canary::Deadlines{});
+}
 
 Result<void> EngineSupervisor::may_ask() const {
   if (!started_ || !policy::ready(core_.state()))
@@ -113,6 +96,7 @@ asio::awaitable<Result<json::value>> EngineSupervisor::calibrate(
   calibrating_ = true;
   auto result = co_await calibrate_variants(std::move(calls), std::move(progress));
   calibrating_ = false;
+  take_deadlines();
   wake();
   co_return result;
 }
@@ -121,12 +105,13 @@ asio::awaitable<Result<json::value>> EngineSupervisor::calibrate_variants(
     std::vector<std::pair<std::string, int>> calls, std::function<void(std::string_view)> progress) {
   const auto life = tracker_.life();
   json::array variants;
-  json::array report;
-  std::vector<canary::Graded> all;
+  std::vector<Measured> all;
   for (const auto& variant : engine_.policy.variants) {
     const auto asked =
         std::find_if(calls.begin(), calls.end(), [&](const auto& call) { return call.first == variant; });
     const int total = asked == calls.end() ? kCalibrationCalls : asked->second;
+    // An engine that has become slow is measured, not cut off by what it was like.
+    session_.set_deadlines(variant, canary::Deadlines{});
     std::vector<canary::Graded> sample;
     std::int64_t wrong = 0;
     for (int done = 0; done < total; ++done) {
@@ -149,11 +134,6 @@ asio::awaitable<Result<json::value>> EngineSupervisor::calibrate_variants(
     const auto measured = canary::calibrate(sample);
     feed(policy::Calibrated{variant, core_.state().life->fingerprint.value_or(""), measured.calls,
                             measured.failures, measured.p50.count(), measured.p99.count()});
-    report.emplace_back(variant + ": " + std::to_string(measured.failures) + " of " +
-                        std::to_string(measured.calls) + " calls wrong: a healthy error rate of " +
-                        percent(measured.rate.low) + " to " + percent(measured.rate.high) +
-                        " (95 %); half of the calls within " + humane_duration(measured.p50) +
-                        ", 99 of 100 within " + humane_duration(measured.p99));
     variants.push_back(json::object{{"variant", variant},
                                     {"calls", measured.calls},
                                     {"failures", measured.failures},
@@ -161,14 +141,16 @@ asio::awaitable<Result<json::value>> EngineSupervisor::calibrate_variants(
                                     {"rate_high_ppm", canary::ppm(measured.rate.high)},
                                     {"p50_ms", measured.p50.count()},
                                     {"p99_ms", measured.p99.count()}});
-    all.insert(all.end(), std::make_move_iterator(sample.begin()), std::make_move_iterator(sample.end()));
+    all.push_back({variant, measured});
   }
-  const auto overall = canary::calibrate(all);
-  session_.set_deadlines(overall.deadlines);
-  for (const auto rate : {overall.rate.low, overall.rate.high})
-    report.emplace_back(plan_line(engine_.policy, rate));
-  co_return json::object{
-      {"engine", engine_.name}, {"variants", std::move(variants)}, {"report", std::move(report)}};
+  const auto said = report_calibration(engine_.policy, all);
+  json::array report;
+  for (const auto& line : said.lines)
+    report.emplace_back(line);
+  co_return json::object{{"engine", engine_.name},
+                         {"variants", std::move(variants)},
+                         {"enforce_allowed", said.enforce_allowed},
+                         {"report", std::move(report)}};
 }
 
 Result<json::value> EngineSupervisor::set_mode(policy::Mode mode) {

@@ -40,9 +40,11 @@ Result<std::vector<std::pair<std::string, int>>> calls_of(const json::object& re
 }  // namespace
 
 Supervisor::Supervisor(asio::any_io_executor executor, const config::Config& config, Ports ports)
-    : ports_(ports) {
+    // Compiled in and tested: there is no error to come back with.
+    : ports_(ports), signatures_(probes::SignatureSet::builtin().value()) {
   for (const auto& engine : config.engines)
-    engines_.push_back(std::make_shared<EngineSupervisor>(executor, engine, config.raw_reply_bytes, ports));
+    engines_.push_back(
+        std::make_shared<EngineSupervisor>(executor, engine, config.raw_reply_bytes, signatures_, ports));
 }
 
 Supervisor::~Supervisor() = default;

@@ -37,6 +37,7 @@ class Supervisor {
   Result<std::shared_ptr<EngineSupervisor>> find(const boost::json::object& request) const;
 
   Ports ports_;
+  probes::SignatureSet signatures_;
   std::vector<std::shared_ptr<EngineSupervisor>> engines_;
 };
 

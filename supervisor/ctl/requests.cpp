@@ -109,7 +109,11 @@ void calibrate(Context& context, const CalibrateOptions& options) {
   }
   const auto answer = ask_daemon(
       context, {{"verb", "canary.calibrate"}, {"engine", options.engine}, {"calls", std::move(calls)}});
-  if (!answer || context.json)
+  if (!answer)
+    return;
+  const auto* allowed = answer->if_contains("enforce_allowed");
+  context.exit_code = allowed != nullptr && allowed->is_bool() && allowed->get_bool() ? kOk : kWarning;
+  if (context.json)
     return;
   if (const auto* lines = answer->if_contains("report"); lines != nullptr && lines->is_array())
     for (const auto& line : lines->get_array())
@@ -151,7 +155,8 @@ void add_canary(CLI::App& app, Context& context) {
 
   auto* measure = canary.add_subcommand("calibrate",
                                         "Measure the healthy engine's error rate and latency; enforce "
-                                        "is refused before that");
+                                        "is refused before that. Exit status 0, or 1: too many wrong for "
+                                        "enforce");
   const auto options = std::make_shared<CalibrateOptions>();
   measure->add_option("engine", options->engine, "Name in the configuration")->required();
   measure->add_option("--calls", options->calls, "VARIANT=NUMBER, repeatable; 40 a variant otherwise");

@@ -64,7 +64,8 @@ Result<std::vector<EngineStatus>> all_engines(const config::Config& config,
     std::vector<ports::AlertRow> alerts;
     std::copy_if(overview->alerts.begin(), overview->alerts.end(), std::back_inserter(alerts),
                  [&](const auto& alert) { return alert.engine == engine.name; });
-    statuses.push_back(engine_status(engine.name, engine.unit, engine.policy, state, std::move(alerts), now));
+    statuses.push_back(engine_status(engine.name, engine.unit, engine.policy,
+                                     {engine.policy_hash, engine.suite.hash}, state, std::move(alerts), now));
   }
   return statuses;
 }

@@ -59,6 +59,21 @@ void say_next(EngineStatus& out, const policy::Policy& policy, const policy::Sta
   }
 }
 
+// A file on disk proves nothing: what firebossd has loaded is what it works with.
+void say_not_loaded(EngineStatus& out, const policy::State& state, const OnDisk& on_disk) {
+  std::string what;
+  if (state.suite_hash != on_disk.suite_hash)
+    what = "suite (questions, prompt or tools)";
+  if (state.policy_hash != on_disk.policy_hash)
+    what += (what.empty() ? "" : " and ") + std::string("policy");
+  if (what.empty())
+    return;
+  out.to_do.push_back("systemctl restart firebossd: the " + what +
+                      " on disk differs from what it has loaded");
+  if (out.health == Health::kOk)
+    out.health = Health::kWarning;
+}
+
 }  // namespace
 
 std::string_view to_string(Health health) {
@@ -76,8 +91,8 @@ std::string_view to_string(Health health) {
 }
 
 EngineStatus engine_status(const std::string& name, const std::string& unit, const policy::Policy& policy,
-                           const std::optional<policy::State>& recorded, std::vector<ports::AlertRow> alerts,
-                           const Moment& now) {
+                           const OnDisk& on_disk, const std::optional<policy::State>& recorded,
+                           std::vector<ports::AlertRow> alerts, const Moment& now) {
   EngineStatus out;
   out.name = name;
   out.unit = unit;
@@ -142,6 +157,8 @@ EngineStatus engine_status(const std::string& name, const std::string& unit, con
   } else {
     out.answers = "answering correctly";
     out.health = Health::kOk;
+    if (const auto since = policy::answering_since(policy, state))
+      out.answering_for = now.mono - *since;
   }
   say_next(out, policy, state, now.mono);
 
@@ -166,6 +183,7 @@ EngineStatus engine_status(const std::string& name, const std::string& unit, con
     if (alert.severity != "info")
       out.to_do.push_back(alert.text);
   }
+  say_not_loaded(out, state, on_disk);
   if (!policy::calibrated(policy, state) && policy::ready(state))
     out.to_do.push_back("fireboss canary calibrate " + name + ": enforce is refused until then");
   return out;
@@ -173,6 +191,8 @@ EngineStatus engine_status(const std::string& name, const std::string& unit, con
 
 std::string to_text(const EngineStatus& status) {
   std::string out = escape(status.name) + " (" + escape(status.unit) + "): " + status.answers;
+  if (status.answering_for)
+    out += " for " + humane_duration(*status.answering_for);
   if (status.age)
     out += ", up " + humane_duration(*status.age);
   out += "\n";
@@ -234,6 +254,8 @@ json::object to_json(const EngineStatus& status) {
                    {"restarts_in_window", status.restarts_in_window}};
   if (status.age)
     out["age_ms"] = status.age->count();
+  if (status.answering_for)
+    out["answering_for_ms"] = status.answering_for->count();
   return out;
 }
 

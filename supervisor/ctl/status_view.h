@@ -27,7 +27,8 @@ struct EngineStatus {
   Health health = Health::kUnknown;
   std::string answers;  // "answering correctly", "ANSWERING WRONGLY", "not answering: down on purpose"...
   std::string mode;     // "observe", "enforce", "enforce, held until ..."
-  std::optional<Millis> age;  // of the life
+  std::optional<Millis> age;            // of the life
+  std::optional<Millis> answering_for;  // every run of every variant was right for so long
   std::string life, cause;
   std::vector<VariantStatus> variants;
   std::string next;                    // "canary chat-stream in 12m"
@@ -42,10 +43,15 @@ struct Moment {
   std::string boot;  // of this machine, now
 };
 
+// What the configuration on disk comes to, to be compared with what firebossd has loaded.
+struct OnDisk {
+  std::string policy_hash, suite_hash;
+};
+
 // `state` empty: nothing was ever recorded. A state of another boot is not believed: unknown, with the
 // reason.
 [[nodiscard]] EngineStatus engine_status(const std::string& name, const std::string& unit,
-                                         const policy::Policy& policy,
+                                         const policy::Policy& policy, const OnDisk& on_disk,
                                          const std::optional<policy::State>& state,
                                          std::vector<ports::AlertRow> alerts, const Moment& now);
 

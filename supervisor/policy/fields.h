@@ -70,6 +70,7 @@ void fields(VariantState& x, F&& f) {
   f("last", x.last);
   f("last_conclusive", x.last_conclusive);
   f("passed", x.passed);
+  f("passing_since", x.passing_since);
 }
 
 template <typename F>

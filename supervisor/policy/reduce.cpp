@@ -137,7 +137,7 @@ struct Reducer {
   void operator()(const Lease& e) const { reduce_lease(state, e); }
   void operator()(const Census& e) const { reduce_census(policy, state, e); }
   void operator()(const Guard& e) const { reduce_guard(state, e); }
-  void operator()(const Signature& e) const { reduce_signature(state, e); }
+  void operator()(const Signature& e) const { reduce_signature(policy, state, e); }
   void operator()(const OperatorHold& e) const {
     state.hold = Hold{.begun = state.now, .until = state.now + e.length, .why = e.why};
   }
@@ -216,15 +216,19 @@ void reduce_census(const Policy& policy, State& state, const Census& event) {
   state.dead_roles = std::move(dead);
 }
 
-void reduce_signature(State& state, const Signature& event) {
+void reduce_signature(const Policy& policy, State& state, const Signature& event) {
   const bool of_current = state.life && state.life->id == event.life;
   if (!event.life.empty() && !of_current)
     return;
   if (event.signature_class == "gpu_fault_hw" || event.signature_class == "vram_held")
     state.hardware_fault =
         HardwareFault{.at = state.now, .signature_class = event.signature_class, .count = event.count};
-  else if (event.signature_class == "engine_dead" && of_current && alive(state))
-    state.journal_death = state.journal_death.value_or(state.now);
+  else if (event.signature_class == "engine_dead" && of_current && alive(state) && !state.journal_death) {
+    // The log alone decides nothing: the engine is asked now instead of in half an hour.
+    state.journal_death = state.now;
+    if (ready(state))
+      rotate(policy, state);
+  }
 }
 
 State reduce(const Policy& policy, State state, const Event& event) {

@@ -35,6 +35,6 @@ void reduce_counters(const Policy& policy, State& state, const Counters& event);
 void reduce_port_bytes(State& state, const PortBytes& event);
 
 void reduce_census(const Policy& policy, State& state, const Census& event);
-void reduce_signature(State& state, const Signature& event);
+void reduce_signature(const Policy& policy, State& state, const Signature& event);
 
 }  // namespace fireboss::policy

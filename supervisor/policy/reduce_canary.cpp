@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "supervisor/policy/judge.h"
@@ -18,6 +20,22 @@ bool computed(const std::vector<std::string>& results) {
   return std::any_of(results.begin(), results.end(), [](const std::string& result) {
     return result != "timeout" && result != "http_error" && !result.starts_with("inconclusive:");
   });
+}
+
+// A run that a dead core explains: its calls fail, or nothing comes back. What is only busy, refused by our
+// own fault or cut off by a new life says nothing about it (R8).
+bool looks_dead(const std::vector<std::string>& results, RunGrade grade) {
+  constexpr std::array<std::string_view, 7> kSilent{"timeout",
+                                                    "http_error",
+                                                    "inconclusive:timeout",
+                                                    "inconclusive:refused",
+                                                    "inconclusive:unreachable",
+                                                    "inconclusive:reset",
+                                                    "inconclusive:no_answer"};
+  return grade == RunGrade::kFail ||
+         (grade != RunGrade::kPass && std::all_of(results.begin(), results.end(), [&](const auto& result) {
+            return std::find(kSilent.begin(), kSilent.end(), result) != kSilent.end();
+          }));
 }
 
 Purpose purpose_of(const CanaryResult& event, const std::optional<InFlight>& flight,
@@ -47,6 +65,7 @@ void count_inconclusive(State& state, VariantState& variant, const std::string& 
 void note_pass(State& state, VariantState& variant, const std::string& name) {
   current_baseline(state).passed.insert(name);
   variant.passed = state.now;
+  variant.passing_since = variant.passing_since.value_or(state.now);
   state.hardware_fault.reset();
   state.journal_death.reset();
   for (const auto& key :
@@ -171,6 +190,7 @@ void forget_findings(State& state) {
     variant.carried_at = {};
     variant.carried_verdict.clear();
     variant.degraded.reset();
+    variant.passing_since.reset();
   }
   std::erase_if(state.due, [](const DueRun& due) { return due.purpose == Purpose::kConfirm; });
 }
@@ -243,11 +263,13 @@ void reduce_canary_result(const Policy& policy, State& state, const CanaryResult
   count_inconclusive(state, variant, name, grade == RunGrade::kInconclusive);
   if (grade == RunGrade::kPass && !run.degraded)
     note_pass(state, variant, name);
+  else if (grade != RunGrade::kInconclusive)
+    variant.passing_since.reset();
   note_finding(policy, state, variant, name, run, grade);
   carry_failures(policy, variant, run, grade);
   count_cusum(state, variant, name, run);
   note_timeouts(state, event.results);
-  if (state.journal_death && grade != RunGrade::kPass && state.dead_roles.empty())
+  if (state.journal_death && looks_dead(event.results, grade) && state.dead_roles.empty())
     state.dead_roles = {"core"};
   verify_operation(policy, state, name, run, grade);
 }

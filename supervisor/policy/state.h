@@ -76,9 +76,12 @@ struct VariantState {
   std::optional<Run> last{};             // of the current life
   std::optional<Run> last_conclusive{};  // of the current life
   std::optional<MonoTime> passed{};      // last pass, in any life
-  bool awaiting_confirm = false;         // the next run of the variant is the confirming one
-  std::int64_t confirms = 0;             // since the last scheduled run
-  std::int64_t carried_failures = 0;     // Rule::kConfirm: of the run that asked for the confirmation ...
+  // First pass of an unbroken row of them, in the current life and under the current baseline. Runs that said
+  // nothing do not break it.
+  std::optional<MonoTime> passing_since{};
+  bool awaiting_confirm = false;      // the next run of the variant is the confirming one
+  std::int64_t confirms = 0;          // since the last scheduled run
+  std::int64_t carried_failures = 0;  // Rule::kConfirm: of the run that asked for the confirmation ...
   std::int64_t carried_calls = 0;
   MonoTime carried_at{};  // ... and when
   std::string carried_verdict{};

@@ -9,8 +9,6 @@
 namespace fireboss::policy {
 namespace {
 
-// A variant that fails more often than this while healthy cannot tell a degraded engine from itself.
-constexpr std::int64_t kMaxCalibratedPpm = 100'000;
 constexpr Millis kPause{60'000};
 constexpr std::int64_t kPpm = 1'000'000;
 
@@ -36,6 +34,10 @@ bool counts_as_traffic(const Policy& policy, std::int64_t tokens) {
 
 }  // namespace
 
+bool few_enough_failures(std::int64_t failures, std::int64_t calls) {
+  return calls > 0 && failures * kPpm <= calls * kMaxCalibratedPpm;
+}
+
 bool calibrated(const Policy& policy, const State& state) {
   if (state.assume_calibrated)
     return true;
@@ -43,8 +45,7 @@ bool calibrated(const Policy& policy, const State& state) {
     const auto found = state.variants.find(name);
     if (found == state.variants.end() || !found->second.calibration)
       return false;
-    const auto& calibration = *found->second.calibration;
-    return calibration.calls > 0 && calibration.failures * kPpm <= calibration.calls * kMaxCalibratedPpm;
+    return few_enough_failures(found->second.calibration->failures, found->second.calibration->calls);
   });
 }
 
@@ -83,6 +84,17 @@ const Baseline* find_baseline(const State& state, std::string_view key) {
 bool has_passed(const State& state, std::string_view variant) {
   const auto* baseline = find_baseline(state, baseline_key(state));
   return baseline != nullptr && baseline->passed.contains(std::string(variant));
+}
+
+std::optional<MonoTime> answering_since(const Policy& policy, const State& state) {
+  std::optional<MonoTime> since;
+  for (const auto& name : policy.variants) {
+    const auto found = state.variants.find(name);
+    if (found == state.variants.end() || !found->second.passing_since)
+      return std::nullopt;
+    since = std::max(since.value_or(*found->second.passing_since), *found->second.passing_since);
+  }
+  return since;
 }
 
 Traffic traffic(const Policy& policy, const State& state, MonoTime now) {

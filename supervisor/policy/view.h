@@ -11,6 +11,10 @@
 
 namespace fireboss::policy {
 
+// A variant that fails more often than this share of its calls while healthy cannot tell a degraded engine
+// from itself.
+constexpr std::int64_t kMaxCalibratedPpm = 100'000;
+[[nodiscard]] bool few_enough_failures(std::int64_t failures, std::int64_t calls);
 // Enforce counts only once every variant is calibrated with few enough failures.
 [[nodiscard]] bool calibrated(const Policy& policy, const State& state);
 [[nodiscard]] Mode effective_mode(const Policy& policy, const State& state);
@@ -25,6 +29,10 @@ namespace fireboss::policy {
 [[nodiscard]] std::string baseline_key(const State& state);
 [[nodiscard]] const Baseline* find_baseline(const State& state, std::string_view key);
 [[nodiscard]] bool has_passed(const State& state, std::string_view variant);
+
+// Since when every variant has been answered right in each of its runs. nullopt: some variant has not, or has
+// not been asked in this life.
+[[nodiscard]] std::optional<MonoTime> answering_since(const Policy& policy, const State& state);
 
 enum class Traffic { kUnknown, kBusy, kQuiet };  // unknown counts as traffic
 [[nodiscard]] Traffic traffic(const Policy& policy, const State& state, MonoTime now);

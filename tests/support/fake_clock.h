@@ -16,6 +16,12 @@ class FakeClock final : public ports::Clock {
   void advance(Millis by) { now_ += by; }
   void suspend(Millis length) { slept_ += length; }
   void step_wall(Millis by) { wall_step_ += by; }
+  // The machine was started anew and has been up for `up`; by the wall no time was lost.
+  void reboot(std::string boot_id, Millis up) {
+    wall_step_ += now_ - up;
+    now_ = up;
+    boot_id_ = std::move(boot_id);
+  }
 
  private:
   Millis now_{1'000'000}, slept_{0}, wall_step_{0};

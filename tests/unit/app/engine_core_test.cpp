@@ -127,6 +127,26 @@ TEST_F(EngineCoreTest, TakesUpTheOperationThatItsPredecessorLeftOpen) {
   EXPECT_FALSE(successor.operation() && successor.operation()->step == policy::Step::kJob);
 }
 
+// The clock of a new boot begins at zero again; nothing may wait until it has caught up with the old one.
+TEST_F(EngineCoreTest, ItsTimersGoOnAfterAReboot) {
+  clock_.advance(std::chrono::hours{24 * 30});
+  bring_up();
+  clock_.reboot("boot-2", Millis{60'000});
+  EngineCore successor(engine_, clock_, store_, [](const policy::Decision&) {});
+  ASSERT_TRUE(successor.restore());
+  successor.feed(policy::DaemonStarted{successor.pending(), "b", "boot-2"});
+  successor.feed(policy::LifeStarted{"b", policy::LifeCause::kBoot, "f", Millis{0}});
+  successor.feed(policy::Ready{"b", "f"});
+  EXPECT_EQ(store_.records.back().event.mono, MonoTime{Millis{60'000}});
+  EXPECT_EQ(successor.state().now, MonoTime{Millis{60'000}});
+  ASSERT_TRUE(successor.canary()) << "due at ready";
+  successor.feed(policy::CanaryResult{"chat", "b", {"ok", "ok", "ok", "ok"}, policy::Purpose::kScheduled});
+  EXPECT_FALSE(successor.canary());
+  clock_.advance(engine_.policy.canary_every);
+  successor.run_due_timers();
+  EXPECT_TRUE(successor.canary()) << "due by the clock of this boot";
+}
+
 TEST_F(EngineCoreTest, KeepsTheStateViewEqualToItsOwn) {
   bring_up();
   degrade();
