@@ -31,7 +31,6 @@ def test_wrong_configurations():
     refused("no unit of time", GOOD.replace('drain = "1s"', 'drain = "1"'), "drain")
     refused("no unit", GOOD.replace('unit = "scripted.service"\n', ""), "unit")
     refused("several at once", GOOD.replace("port = 8080", "port = 0").replace('"1s"', '"soon"'), "port", "soon", "2 error")
-    refused("no engine", "[daemon]\n", "engine")
     refused("prompt file missing", GOOD.replace('system_prompt = "You are a helpful assistant."',
                                                 'system_prompt_file = "prompts/none.md"'),
             "/etc/fireboss/prompts/none.md", "No such file")
@@ -68,6 +67,14 @@ def test_unit_that_does_not_exist():
     stays("firebossd runs", lambda: unit_property("ActiveState", "firebossd") == "active", 1)
     scripted_unit(unit="not-yet.service")
     wait("found once it is there", passed, 30)
+
+
+def test_no_engine_is_a_warning():
+    """A fresh installation: firebossd runs and says that it watches nothing."""
+    configure("[daemon]\n")
+    start_firebossd()
+    wait("told", lambda: "no engine is configured" in journal())
+    check("status is not green", fireboss("status", ok=(1, 2, 3)).returncode != 0)
 
 
 def test_check_config_and_polkit_rule_agree():
