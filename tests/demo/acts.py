@@ -1,13 +1,10 @@
 """The acts of `make demo`. Runs inside the throw-away systemd; every act is checked against the SQLite record."""
 import json
-import os
-import sqlite3
-import subprocess
 import sys
 import time
-import urllib.request
 
-DB = "/var/lib/fireboss/fireboss.db"
+from booted import check, events, failures, http, last_event, rows, run, say, start_fireboss, unit_property, wait, write
+
 ENGINE = "drill"
 UNIT = "fireboss-engine.service"
 URL = "http://127.0.0.1:8080"
@@ -33,12 +30,7 @@ Restart=always
 RestartSec=1
 """
 
-failures = []
 begun = time.monotonic()
-
-
-def say(text):
-    print(text, flush=True)
 
 
 def act(number, title):
@@ -46,93 +38,23 @@ def act(number, title):
     return time.monotonic()
 
 
-def check(what, truth, detail=""):
-    """One asserted fact; a miss makes the demo fail."""
-    say(f"  [{'ok' if truth else 'MISSED'}] {what}{': ' + str(detail) if detail != '' else ''}")
-    if not truth:
-        failures.append(what)
-    return truth
-
-
-def run(*command, ok=(0,), show=False):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=150)
-    if show or done.returncode not in ok:
-        for line in (done.stdout + done.stderr).splitlines():
-            say("    " + line)
-    if done.returncode not in ok:
-        say(f"  [MISSED] {' '.join(command)} ended with status {done.returncode}")
-        failures.append(" ".join(command))
-    return done
-
-
-def rows(query, *args):
-    with sqlite3.connect(f"file:{DB}?mode=ro", uri=True, timeout=5) as db:
-        db.row_factory = sqlite3.Row
-        return [dict(row) for row in db.execute(query, args)]
-
-
-def events(kind, after=0):
-    found = rows("SELECT id, payload FROM event WHERE kind = ? AND id > ? ORDER BY id", kind, after)
-    return [dict(json.loads(row["payload"]), event=row["id"]) for row in found]
-
-
-def last_event():
-    return rows("SELECT coalesce(max(id), 0) AS id FROM event")[0]["id"]
-
-
-def wait(what, condition, seconds=60):
-    """Waits for a fact to appear in the record, with a deadline."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.1)
-    check(f"{what} within {seconds} s", False)
-    return None
-
-
-def unit_property(name):
-    return run("systemctl", "show", UNIT, "--property", name, "--value").stdout.strip()
-
-
-def http(path, body=None):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(URL + path, data, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return answer.status, answer.read()
-
-
 def ask(text, system=None, tools=None):
     messages = ([{"role": "system", "content": system}] if system else []) + [{"role": "user", "content": text}]
     body = {"model": "drill", "messages": messages, "temperature": 0, "max_tokens": 48}
     if tools:
         body["tools"] = tools
-    status, answer = http("/v1/chat/completions", body)
+    status, answer = http(URL + "/v1/chat/completions", body)
     return status, json.loads(answer)["choices"][0]["message"]["content"]
 
 
 def fault(setting):
-    http("/faults", {"set": [setting]})
+    http(URL + "/faults", {"set": [setting]})
 
 
 def set_up():
     say("Setting up: firebossd as its own unprivileged user, the embedded engine as the unit it may restart.")
-    run("systemd-sysusers")
-    run("systemd-tmpfiles", "--create")
-    os.makedirs("/etc/fireboss/conf.d", exist_ok=True)
-    with open("/etc/fireboss/fireboss.toml", "w", encoding="utf-8") as file:
-        file.write(CONFIG)
-    os.makedirs(f"/etc/systemd/system/{UNIT}.d", exist_ok=True)
-    with open(f"/etc/systemd/system/{UNIT}.d/drill.conf", "w", encoding="utf-8") as file:
-        file.write(ENGINE_DROP_IN)
-    os.makedirs("/etc/polkit-1/rules.d", exist_ok=True)
-    with open("/etc/polkit-1/rules.d/50-fireboss.rules", "w", encoding="utf-8") as file:
-        file.write(run("fireboss", "polkit-rule").stdout)
-    run("fireboss", "check-config", show=True)
-    run("systemctl", "daemon-reload")
-    run("systemctl", "start", UNIT)
-    run("systemctl", "start", "firebossd.service")
+    write(f"/etc/systemd/system/{UNIT}.d/drill.conf", ENGINE_DROP_IN)
+    start_fireboss(CONFIG, [UNIT])
 
 
 def healthy():
@@ -160,7 +82,7 @@ def degraded():
         prompt = file.read()
     with open(f"{SHARE}/tools.json", encoding="utf-8") as file:
         tools = json.load(file)
-    before = {name: unit_property(name) for name in ("InvocationID", "NRestarts", "ActiveEnterTimestampMonotonic")}
+    before = {name: unit_property(UNIT, name) for name in ("InvocationID", "NRestarts", "ActiveEnterTimestampMonotonic")}
     mark = last_event()
     # The engine's own age counts many times over from here on: what took 6.6 hours takes a moment.
     fault("degrade=half-age=4h,offset=12h")
@@ -175,10 +97,10 @@ def degraded():
         wrong[name] = 5 - right
         say(f"  {name}: {right} of 5 right, HTTP 200 each time")
     check("wrong answers under the real prompt and tools", wrong["17 KB system prompt + tools"] > 0)
-    check("/health says", http("/health")[0] == 200, http("/health")[0])
+    check("/health says", http(URL + "/health")[0] == 200, http(URL + "/health")[0])
     journal = run("journalctl", "--no-pager", "-o", "cat", f"_SYSTEMD_INVOCATION_ID={before['InvocationID']}").stdout
-    gate = (unit_property("ActiveEnterTimestampMonotonic") == before["ActiveEnterTimestampMonotonic"]
-            and unit_property("NRestarts") == "0" and "out of range" not in journal)
+    gate = (unit_property(UNIT, "ActiveEnterTimestampMonotonic") == before["ActiveEnterTimestampMonotonic"]
+            and unit_property(UNIT, "NRestarts") == "0" and "out of range" not in journal)
     check("the old survival gate (same start time, no restart, no out-of-range line) would be green", gate)
 
     asked = time.monotonic()
@@ -193,10 +115,10 @@ def degraded():
         check("decided by rule R2", bool(decision) and decision[0]["reason"].startswith("R2"),
               decision[0]["reason"] if decision else "no decision")
         check("exactly one operation", len(rows("SELECT id FROM action")) == 1)
-        check("a new life", unit_property("InvocationID") != before["InvocationID"])
+        check("a new life", unit_property(UNIT, "InvocationID") != before["InvocationID"])
         verified = [event for event in events("canary", mark) if event["results"] == ["ok"] * 4]
         check("verified by a canary of the new life",
-              bool(verified) and verified[0]["life"] == unit_property("InvocationID"))
+              bool(verified) and verified[0]["life"] == unit_property(UNIT, "InvocationID"))
         say(f"  degraded -> restarted -> clean in {took:.1f} s (the question, the restart and the verification)")
     say(f"  took {time.monotonic() - since:.0f} s")
 
@@ -204,7 +126,7 @@ def degraded():
 def death():
     since = act(3, "the engine exits 0, and it is called a death")
     mark = last_event()
-    old = unit_property("InvocationID")
+    old = unit_property(UNIT, "InvocationID")
     fault("exit0")
     try:
         ask("ping")
