@@ -29,7 +29,7 @@ Tree read_tree() {
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
       const auto extension = entry.path().extension();
       if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp" && extension != ".cu" &&
-                                       entry.path().filename() != "CMakeLists.txt"))
+                                       extension != ".py" && entry.path().filename() != "CMakeLists.txt"))
         continue;
       std::ifstream file(entry.path());
       std::stringstream text;
@@ -124,19 +124,34 @@ std::vector<std::string> impurities(const Tree& tree) {
   return found;
 }
 
+// Whether every list from `folder` up to tests/ is added by the next one above it.
+bool reached(const Tree& tree, const fs::path& folder) {
+  if (folder == "tests")
+    return true;
+  for (auto above = folder.parent_path(); !above.empty(); above = above.parent_path()) {
+    const auto list = tree.find((above / "CMakeLists.txt").string());
+    if (list != tree.end())
+      return list->second.find("add_subdirectory(" + fs::relative(folder, above).string() + ")") !=
+                 std::string::npos &&
+             reached(tree, above);
+  }
+  return false;
+}
+
 std::vector<std::string> unregistered_tests(const Tree& tree) {
   std::vector<std::string> found;
   for (const auto& [path, text] : tree) {
-    if (!path.starts_with("tests/") || !path.ends_with("_test.cpp"))
+    if (!path.starts_with("tests/") || (!path.ends_with("_test.cpp") && !path.ends_with("_test.py")))
       continue;
-    bool named = false;
-    for (auto folder = fs::path(path).parent_path(); !named && !folder.empty();
+    bool runs = false;
+    for (auto folder = fs::path(path).parent_path(); !runs && !folder.empty();
          folder = folder.parent_path()) {
       const auto list = tree.find((folder / "CMakeLists.txt").string());
-      named =
-          list != tree.end() && list->second.find(fs::relative(path, folder).string()) != std::string::npos;
+      runs = list != tree.end() &&
+             list->second.find(fs::relative(path, folder).string()) != std::string::npos &&
+             reached(tree, folder);
     }
-    if (!named)
+    if (!runs)
       found.push_back(path);
   }
   return found;
@@ -176,10 +191,19 @@ TEST(StructureCheck, SeesAClockAndAFileInThePureSet) {
 }
 
 TEST(StructureCheck, SeesATestThatNobodyRuns) {
-  EXPECT_THAT(unregistered_tests({{"tests/unit/x/CMakeLists.txt", "SOURCES b_test.cpp"},
+  EXPECT_THAT(unregistered_tests({{"tests/CMakeLists.txt", "add_subdirectory(unit/x)\n"},
+                                  {"tests/unit/x/CMakeLists.txt", "SOURCES b_test.cpp"},
                                   {"tests/unit/x/a_test.cpp", ""},
                                   {"tests/unit/x/b_test.cpp", ""}}),
               ElementsAre("tests/unit/x/a_test.cpp"));
+}
+
+TEST(StructureCheck, SeesAFolderOfTestsThatNobodyAdds) {
+  EXPECT_THAT(unregistered_tests({{"tests/CMakeLists.txt", "add_subdirectory(system)\n"},
+                                  {"tests/system/CMakeLists.txt", ""},
+                                  {"tests/system/y/CMakeLists.txt", "foreach(file c_test.py)"},
+                                  {"tests/system/y/c_test.py", ""}}),
+              ElementsAre("tests/system/y/c_test.py"));
 }
 
 }  // namespace
