@@ -79,7 +79,7 @@ void run(Context& context) {
   if (!statuses)
     return report(context, statuses.error());
   const bool daemon = boot.has_value();
-  int code = daemon ? kOk : kUnknown;
+  int code = daemon && !statuses->empty() ? kOk : kUnknown;
   for (const auto& status : *statuses)
     code = worse(code, exit_code_of(status.health));
   context.exit_code = code;
@@ -95,6 +95,8 @@ void run(Context& context) {
   if (!daemon)
     std::printf("firebossd does not answer on %s: nobody is watching. systemctl status firebossd\n",
                 config->control_socket.c_str());
+  if (statuses->empty())
+    std::printf("no engine is configured: nothing is watched. Add an [engine.NAME]: man fireboss.toml\n");
   for (const auto& status : *statuses)
     std::fputs(to_text(status).c_str(), stdout);
 }

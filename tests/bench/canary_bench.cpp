@@ -128,6 +128,7 @@ struct Bench {
   app::EngineCore& core;
   app::CanarySession& session;
   std::int64_t right = 0, wrong = 0, cpu = 0;
+  std::string first_wrong;
   std::size_t body_bytes = 0;
 };
 
@@ -145,6 +146,8 @@ asio::awaitable<bool> run_once(Bench& bench) {
     const auto& graded = run.calls[i].graded;
     counts.push_back({"calls." + std::string(canary::to_string(graded.grade)), 1});
     ++(graded.grade == canary::Grade::kPass ? bench.right : bench.wrong);
+    if (graded.grade != canary::Grade::kPass && bench.first_wrong.empty())
+      bench.first_wrong = canary::result_text(graded) + ": " + run.calls[i].body.substr(0, 300);
     if (graded.grade != canary::Grade::kPass)
       raw.push_back({bench.engine.name, due->variant, std::string(canary::to_string(graded.verdict)),
                      static_cast<int>(i), run.calls[i].body});
@@ -170,7 +173,8 @@ asio::awaitable<Result<void>> measure(Bench& bench) {
   }
   bench.cpu = cpu_ns() - before;
   if (bench.wrong > 0)
-    co_return fail(ErrorCode::kInternal, std::to_string(bench.wrong) + " calls were not right");
+    co_return fail(ErrorCode::kInternal,
+                   std::to_string(bench.wrong) + " calls were not right; the first: " + bench.first_wrong);
   co_return Result<void>{};
 }
 

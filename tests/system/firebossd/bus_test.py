@@ -27,7 +27,7 @@ def test_bus_restarted_while_the_job_runs():
 
 
 def test_bus_restarted_while_draining():
-    healthy(more='adapter = "none"')
+    healthy(more='adapter = "none"', drain="60s")
     behave(chat="wrong", only_pid=main_pid())
     with socket.create_connection(("127.0.0.1", PORT)):
         canary(ok=(2,))

@@ -1,10 +1,10 @@
 """The record locked, full, newer, altered, corrupt, unwritable, or somebody else's: nothing lost, nobody restarted."""
-from contextlib import contextmanager
+import contextlib
 
 from stage import *  # noqa: F403
 
 
-@contextmanager
+@contextlib.contextmanager
 def locked():
     """Another process holds the write lock."""
     db = sqlite3.connect(DB, timeout=10, isolation_level=None)
@@ -57,13 +57,15 @@ def test_locked_before_the_start():
 
 def test_locked_in_the_middle_of_a_restart():
     """What cannot be recorded is not begun: no job while the lock lasts, nothing lost, fresh evidence decides anew."""
-    healthy(more='adapter = "none"', restart="budget = 10")
+    healthy(more='adapter = "none"', restart="budget = 10", drain="60s")
     behave(chat="wrong", only_pid=main_pid())
     import socket
-    with socket.create_connection(("127.0.0.1", PORT)):  # it is drained for a second
+    with contextlib.ExitStack() as stack:
+        in_flight = stack.enter_context(socket.create_connection(("127.0.0.1", PORT)))
         canary(ok=(2,))
         wait("draining", lambda: actions() and actions()[0]["step"] == "drain")
         with locked():
+            in_flight.close()  # drained
             wait("told", lambda: "cannot record" in journal())
             stays("nothing is sent", lambda: sent() == 0 and starts() == 1, 4)
             check("firebossd lives", unit_property("ActiveState", "firebossd") == "active")

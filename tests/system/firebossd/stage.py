@@ -190,7 +190,7 @@ TimeoutStopSec=5s
 # ---- Fireboss
 
 def engine_config(name="e", unit=UNIT, port=PORT, mode="enforce", n=4, variants='["chat"]', more="", suite="",
-                  restart=""):
+                  restart="", drain="1s"):
     return f"""
 [engine.{name}]
 unit = "{unit}"
@@ -204,7 +204,7 @@ system_prompt = "You are a helpful assistant."
 n = {n}
 variants = {variants}
 [engine.{name}.restart]
-drain = "1s"
+drain = "{drain}"
 {restart}
 """
 
