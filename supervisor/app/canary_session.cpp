@@ -79,6 +79,11 @@ Result<std::string> CanarySession::api_key() const {
   return key;
 }
 
+Result<void> CanarySession::credential() const {
+  const auto key = api_key();
+  return key ? Result<void>{} : fail(key.error());
+}
+
 Result<void> CanarySession::who_answers() const {
   if (engine_.listener == config::ListenerCheck::kAny)
     return {};

@@ -55,12 +55,15 @@ class CanarySession {
   // Its metrics page, likewise.
   boost::asio::awaitable<Result<std::string>> metrics_page();
 
+  // Whether the configured API key can be read; it does not come or go while firebossd runs.
+  [[nodiscard]] Result<void> credential() const;
   // Whether the listener on the engine's port is the engine's: kBusy names who it is, kUnavailable: nobody
   // listens.
   [[nodiscard]] Result<void> who_answers() const;
 
  private:
   canary::Get make_get() const;
+  // "" where none is configured.
   Result<std::string> api_key() const;
   void forget_old_nonces();
 

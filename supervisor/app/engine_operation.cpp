@@ -129,12 +129,13 @@ asio::awaitable<policy::ActionOutcome> EngineSupervisor::drain(policy::StepDue d
   asio::steady_timer timer(executor_);
   while (!stopping_ && ports_.clock.mono() < due.deadline && tracker_.life() == due.life) {
     std::optional<std::int64_t> in_flight;
-    if (const auto page = co_await session_.metrics_page())
-      if (const auto dialect = probes::detect_dialect(*page)) {
-        const auto counters = probes::parse_counters(*page, *dialect);
-        if (counters.running && counters.waiting)
-          in_flight = *counters.running + *counters.waiting;
-      }
+    if (engine_.adapter != config::Adapter::kNone)
+      if (const auto page = co_await session_.metrics_page())
+        if (const auto dialect = probes::detect_dialect(*page)) {
+          const auto counters = probes::parse_counters(*page, *dialect);
+          if (counters.running && counters.waiting)
+            in_flight = *counters.running + *counters.waiting;
+        }
     if (!in_flight)
       if (const auto traffic = ports_.sockets.traffic(engine_.port))
         in_flight = static_cast<std::int64_t>(traffic->connections);
@@ -168,6 +169,11 @@ asio::awaitable<policy::ActionOutcome> EngineSupervisor::send_job(policy::StepDu
   if (start && now->active != ports::ActiveState::kInactive && now->active != ports::ActiveState::kFailed) {
     outcome.result = policy::StepResult::kCanceled;
     outcome.detail = engine_.unit + " is " + now->sub_state + " already";
+    co_return outcome;
+  }
+  if (now->active == ports::ActiveState::kDeactivating) {
+    outcome.result = policy::StepResult::kCanceled;
+    outcome.detail = engine_.unit + " is being stopped already, by a job that is not ours";
     co_return outcome;
   }
   if (!now->dependents.empty()) {

@@ -26,6 +26,7 @@ constexpr Millis kLongestSleep{5'000};  // the loop shows progress at least that
 constexpr Millis kSuspendNoticed{2'000};
 constexpr Millis kRecordRetryFirst{500}, kRecordRetryMost{30'000};
 constexpr std::size_t kDecisionsKept = 64;
+constexpr std::size_t kManagerLines = 32;
 constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
@@ -153,6 +154,9 @@ void EngineSupervisor::take_snapshot(const ports::UnitSnapshot& snapshot) {
   const auto now = ports_.clock.mono();
   snapshot_ = snapshot;
   session_.set_control_group(snapshot.control_group);
+  const bool first = !started_;
+  if (first)
+    hear_of_the_past();
   auto events = tracker_.on_snapshot(snapshot, now);
   if (!started_) {
     started_ = true;
@@ -165,7 +169,7 @@ void EngineSupervisor::take_snapshot(const ports::UnitSnapshot& snapshot) {
     feed(policy::Configured{engine_.policy_hash, engine_.suite.hash, std::nullopt});
   }
   take_events(std::move(events));
-  if (tracker_.life() != former_life) {
+  if (first || tracker_.life() != former_life) {
     edges_.reset();
     silence_.reset();
     counters_told_ = true;
@@ -176,10 +180,21 @@ void EngineSupervisor::take_snapshot(const ports::UnitSnapshot& snapshot) {
     watch_.know_process(snapshot.main_pid);
 }
 
+// How the life ended that is found to be over: a unit that was stopped is unloaded and remembers nothing.
+void EngineSupervisor::hear_of_the_past() {
+  journal_since_ = ports_.clock.wall();
+  const auto lines = ports_.journal.manager_tail(engine_.unit, kManagerLines);
+  if (!lines)
+    spdlog::warn("{}: journal: {}", engine_.name, lines.error().message);
+  else
+    for (const auto& line : *lines)
+      take_events(tracker_.on_journal(line, ports_.clock.mono()));
+}
+
 void EngineSupervisor::follow_journal() {
   const auto self = shared_from_this();
   const auto followed = ports_.journal.follow(
-      engine_.unit, tracker_.life(), ports_.clock.wall(),
+      engine_.unit, tracker_.life(), journal_since_,
       [self](const ports::JournalLine& line) { self->on_line(line); },
       [self](const Error& error) { spdlog::warn("{}: journal: {}", self->engine_.name, error.message); });
   if (!followed)
@@ -232,7 +247,11 @@ asio::awaitable<void> EngineSupervisor::await_answer(std::string life) {
 asio::awaitable<void> EngineSupervisor::take_ready(policy::Ready ready) {
   const auto self = shared_from_this();
   const auto begun = ports_.clock.mono();
-  while (!stopping_ && tracker_.life() == ready.life) {
+  // Credentials are what they were when firebossd was started: waiting for one is in vain.
+  const auto key = session_.credential();
+  if (!key)
+    spdlog::error("{}: {}; nothing is asked without it", engine_.name, key.error().message);
+  while (key && !stopping_ && tracker_.life() == ready.life) {
     auto models = co_await session_.models();
     if (models) {
       ready.fingerprint =
@@ -292,12 +311,16 @@ void EngineSupervisor::pump() {
     step_running_ = true;
     spawn(do_step(*step));
   }
-  if (canary_running_ || calibrating_ || !core_.recording())
+  if (canary_running_ || calibrating_ || !core_.recording() || being_stopped())
     return;
   if (const auto due = core_.canary()) {
     canary_running_ = true;
     spawn(do_canary(*due));
   }
+}
+
+bool EngineSupervisor::being_stopped() const {
+  return snapshot_ && snapshot_->active == ports::ActiveState::kDeactivating;
 }
 
 asio::awaitable<void> EngineSupervisor::do_canary(policy::CanaryDue due) {
@@ -312,8 +335,9 @@ asio::awaitable<GradedRun> EngineSupervisor::ask_and_record(std::string variant,
                                                             std::optional<policy::Purpose> purpose) {
   auto run = co_await session_.run(variant, n);
   policy::CanaryResult result{variant, life, run.results(), purpose};
-  // What a life answered while another took its place says nothing about either.
-  if (tracker_.life() != life)
+  // What a life answered while another took its place says nothing about either, nor what it answered while
+  // it was being stopped.
+  if (tracker_.life() != life || being_stopped())
     std::fill(result.results.begin(), result.results.end(), canary::inconclusive_text("life_changed"));
   std::vector<ports::RawReply> raw;
   std::vector<ports::DayCount> counts;

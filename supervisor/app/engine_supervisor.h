@@ -101,12 +101,15 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   void take_events(std::vector<policy::EventBody> events);
   void feed(policy::EventBody body, std::vector<ports::RawReply> raw = {},
             std::vector<ports::DayCount> counts = {});
+  void hear_of_the_past();
   void follow_journal();
   void on_line(const ports::JournalLine& line);
   // The processes that systemd counts to the unit: whose an Xid is. Their command lines; nullopt: not told.
   boost::asio::awaitable<std::optional<std::vector<std::string>>> ask_processes();
   boost::asio::awaitable<void> settle_lines();
   [[nodiscard]] bool census_counts(const std::string& life) const;
+  // By a job, ours or another's, that takes the current life down.
+  [[nodiscard]] bool being_stopped() const;
   void notice_suspend();
   void watch_silence();
   [[nodiscard]] std::optional<std::uint64_t> bytes_sent() const;
@@ -131,6 +134,7 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   boost::asio::steady_timer changed_;  // cancelled by every event: what waits for one waits on it
   MonoTime last_progress_{};
   std::optional<ports::UnitSnapshot> snapshot_;
+  WallTime journal_since_{};    // from where on the journal is followed
   std::string answering_life_;  // await_answer() is under way for it
   bool started_ = false, stopping_ = false, woken_ = false;
   bool canary_running_ = false, step_running_ = false, calibrating_ = false;

@@ -48,16 +48,14 @@ Result<policy::ReplayInput> read_history(sqlite::Reader& reader, const std::stri
                                  .payload = row.payload,
                                  .policy_hash = row.policy_hash,
                                  .decider_version = row.decider_version});
-      if (!input.policies.contains(row.policy_hash)) {
-        const auto text = reader.policy(row.policy_hash);
-        if (!text)
-          return fail(text.error());
-        if (*text)
-          input.policies[row.policy_hash] = **text;
-      }
     }
     after = page->back().id;
   }
+  auto policies = reader.policies();
+  if (!policies)
+    return fail(policies.error());
+  for (auto& [hash, text] : *policies)
+    input.policies.emplace(std::move(hash), std::move(text));
   return input;
 }
 

@@ -218,6 +218,21 @@ void reduce_life_ended(const Policy& policy, State& state, const LifeEnded& even
     conclude_operation(policy, state, OperationEnd::kFailed, "job: systemd's start limit was hit");
 }
 
+namespace {
+
+// Due at once: the run that the end of firebossd cut off, and every variant whose last run measured nothing.
+// What kept it from that may be just what this start has mended: a key, a prompt.
+void ask_again(const Policy& policy, State& state, const std::optional<InFlight>& lost) {
+  for (const auto& variant : policy.variants)
+    if (const auto known = state.variants.find(variant);
+        known != state.variants.end() && known->second.inconclusive_runs > 0)
+      make_due(state, variant, Purpose::kScheduled);
+  if (lost && lost->life == state.life->id)
+    make_due(state, lost->variant, lost->purpose);
+}
+
+}  // namespace
+
 void reduce_daemon_started(const Policy& policy, State& state, const DaemonStarted& event) {
   const bool rebooted = other_boot(state, event);
   if (rebooted) {
@@ -228,7 +243,7 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
     state.boot = event.boot;
   if (event.restored)
     state.full_canary_owed = {policy.variants.begin(), policy.variants.end()};
-  state.in_flight.reset();
+  const auto lost = std::exchange(state.in_flight, std::nullopt);
   state.own_faults.clear();
   std::erase_if(state.open_alerts, [](const auto& alert) { return alert.first.starts_with("own_fault/"); });
 
@@ -265,6 +280,8 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
     state.traffic = {};
     forget_findings(state);
   }
+  if (!changed && alive(state) && state.life->ready)
+    ask_again(policy, state, lost);
   if (!state.operation || state.operation->outcome)
     return;
   auto& operation = *state.operation;

@@ -128,7 +128,7 @@ struct Bench {
   app::EngineCore& core;
   app::CanarySession& session;
   std::int64_t right = 0, wrong = 0, cpu = 0;
-  std::string first_wrong;
+  std::string first_wrong{};
   std::size_t body_bytes = 0;
 };
 

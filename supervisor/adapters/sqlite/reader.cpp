@@ -71,6 +71,7 @@ enum Query {
   kEventsOfEngine,
   kRawReplies,
   kPolicy,
+  kPolicies,
   kDays,
   kDaysOfEngine,
   kQueries,
@@ -131,6 +132,8 @@ std::string sql_of(Query query) {
              "r.id";
     case kPolicy:
       return "SELECT text FROM policy WHERE hash = ?";
+    case kPolicies:
+      return "SELECT hash, text FROM policy ORDER BY hash";
     case kDays:
       return "SELECT c.day, c.what, sum(c.count) FROM engine g CROSS JOIN day_count c ON c.engine = g.id "
              "WHERE c.day BETWEEN ? AND ? GROUP BY c.day, c.what ORDER BY c.day, c.what";
@@ -266,6 +269,11 @@ Result<std::vector<RawReplyRow>> Reader::raw_replies(std::int64_t event) {
 
 Result<std::optional<std::string>> Reader::policy(const std::string& hash) {
   return first((*statements_)[kPolicy].query(hash), [](const Cursor& c) { return c.text(0); });
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> Reader::policies() {
+  return collect((*statements_)[kPolicies].query(),
+                 [](const Cursor& c) { return std::pair(c.text(0), c.text(1)); });
 }
 
 Result<std::vector<DayRow>> Reader::days(const std::string& engine, std::int64_t first_day,

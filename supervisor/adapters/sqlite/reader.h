@@ -76,6 +76,8 @@ class Reader {
                                                                         std::int64_t after, int limit);
   [[nodiscard]] Result<std::vector<RawReplyRow>> raw_replies(std::int64_t event);
   [[nodiscard]] Result<std::optional<std::string>> policy(const std::string& hash);
+  // Hash and text of every policy that anything was ever decided under.
+  [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> policies();
   // From first to last day, both included, by day and name.
   [[nodiscard]] Result<std::vector<DayRow>> days(const std::string& engine, std::int64_t first,
                                                  std::int64_t last);

@@ -36,7 +36,7 @@ def test_wrong_configurations():
             "/etc/fireboss/prompts/none.md", "No such file")
     refused("tools are no JSON", GOOD.replace("[engine.e.suite]", "[engine.e.suite]\ntools = \"[{\""), "tools")
     refused("unknown variant", GOOD.replace('["chat"]', '["chatt"]'), "chatt")
-    refused("k above n", GOOD.replace("n = 4", "n = 4\nk = 5"), "k")
+    refused("k above n", GOOD.replace("k = 2", "k = 5"), "k = 5")
     refused("two engines, one unit", GOOD + GOOD.replace("engine.e", "engine.f"), UNIT)
     refused("unknown user", "[daemon]\ncontrol_users = [\"nobody-of-that-name\"]\n" + GOOD, "nobody-of-that-name")
     refused("socket path too long", f"[daemon]\ncontrol_socket = \"/run/fireboss/{'x' * 120}\"\n" + GOOD, "107")

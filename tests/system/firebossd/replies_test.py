@@ -69,9 +69,7 @@ def test_nothing_measured_restarts_nobody():
 
 def test_slow_replies_restart_nobody():
     """A trickle and a hanging call end by their deadline; no traffic is lost, no restart: counters move or are idle."""
-    configure(engine_config(n=1, restart='budget = 10') + "k = 1\n")
-    text = open(CONFIG, encoding="utf-8").read().replace("n = 1\n", "n = 1\nk = 1\n").replace('budget = 10\nk = 1', 'budget = 10')
-    write(CONFIG, text)
+    configure(engine_config(n=1, k=1, restart="budget = 10"))
     scripted_unit()
     start_firebossd()
     wait("asked and passed once", passed)

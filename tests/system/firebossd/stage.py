@@ -189,7 +189,7 @@ TimeoutStopSec=5s
 
 # ---- Fireboss
 
-def engine_config(name="e", unit=UNIT, port=PORT, mode="enforce", n=4, variants='["chat"]', more="", suite="",
+def engine_config(name="e", unit=UNIT, port=PORT, mode="enforce", n=4, k=2, variants='["chat"]', more="", suite="",
                   restart="", drain="1s"):
     return f"""
 [engine.{name}]
@@ -202,6 +202,7 @@ system_prompt = "You are a helpful assistant."
 {suite}
 [engine.{name}.canary]
 n = {n}
+k = {k}
 variants = {variants}
 [engine.{name}.restart]
 drain = "{drain}"
@@ -296,6 +297,8 @@ def settled_action(number=1, seconds=30):
 
 
 def replay_equal():
+    if not last_event():
+        return
     done = run("fireboss", "replay", ok=None)
     check("replay equal", done.returncode == 0, (done.stdout + done.stderr).strip())
 

@@ -43,7 +43,7 @@ def test_real_engine_that_stalls():
 
 def test_counters_that_move_are_no_stall():
     """Work present all the time, a slow engine, counters that move: never."""
-    configure(engine_config(restart="budget = 5", n=1).replace("n = 1", "n = 1\nk = 1") + STALL)
+    configure(engine_config(restart="budget = 5", n=1, k=1) + STALL)
     scripted_unit()
     start_firebossd()
     wait("asked and passed once", passed)
@@ -59,7 +59,7 @@ def test_counters_that_move_are_no_stall():
 
 def test_two_timed_out_runs_without_counters():
     """No metrics: two runs timed out and no byte sent on the port in between."""
-    configure(engine_config(restart="budget = 5", n=1, more='adapter = "none"').replace("n = 1", "n = 1\nk = 1") + STALL)
+    configure(engine_config(restart="budget = 5", n=1, k=1, more='adapter = "none"') + STALL)
     scripted_unit()
     start_firebossd()
     wait("asked and passed once", passed)

@@ -99,5 +99,33 @@ TEST_F(JournalTest, OtherClassesAreOnlyRecorded) {
   EXPECT_FALSE(engine_.state.hardware_fault.has_value());
 }
 
+// The start may be what mended it: a key that could not be read, a prompt that was refused.
+TEST(DaemonStartedTest, AsksAgainAtOnceWhatHadSaidNothing) {
+  Engine engine;
+  engine.healthy("a");
+  const DaemonStarted again{.pending = {}, .life = "a", .boot = ""};
+  engine.feed(200, again);
+  EXPECT_FALSE(canary_due(engine.policy, engine.state, at(200)).has_value());
+  engine.inconclusive(1000, "a", "credential");
+  EXPECT_FALSE(canary_due(engine.policy, engine.state, at(1000)).has_value());
+  engine.feed(1001, again);
+  const auto due = canary_due(engine.policy, engine.state, at(1001));
+  ASSERT_TRUE(due.has_value());
+  EXPECT_EQ(due->variant, "chat");
+}
+
+TEST(DaemonStartedTest, AsksAgainWhatItsOwnEndCutOff) {
+  Engine engine;
+  engine.healthy("a");
+  engine.feed(1000, CanaryBegun{"chat", "a", Purpose::kConfirm});
+  engine.feed(1001, DaemonStarted{.pending = {}, .life = "a", .boot = ""});
+  const auto due = canary_due(engine.policy, engine.state, at(1001));
+  ASSERT_TRUE(due.has_value());
+  EXPECT_EQ(due->purpose, Purpose::kConfirm);
+  engine.feed(1002, CanaryBegun{"chat", "a", Purpose::kConfirm});
+  engine.feed(1003, DaemonStarted{.pending = {}, .life = "b", .boot = ""});
+  EXPECT_FALSE(canary_due(engine.policy, engine.state, at(1003)).has_value());
+}
+
 }  // namespace
 }  // namespace fireboss::policy
