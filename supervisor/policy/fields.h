@@ -91,6 +91,7 @@ void fields(Operation& x, F&& f) {
   f("new_life", x.new_life);
   f("outcome", x.outcome);
   f("own_retry", x.own_retry);
+  f("cut_off", x.cut_off);
   f("reason", x.reason);
   f("rule", x.rule);
   f("step", x.step);

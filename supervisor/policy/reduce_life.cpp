@@ -294,6 +294,7 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
   } else if (operation.new_life.empty() && operation.step <= Step::kJob &&
              !(operation.step == Step::kJob && event.pending && event.pending->job_running)) {
     // It was not sent, or is done without a new life: it is never sent again.
+    operation.cut_off = true;
     conclude_operation(
         policy, state, OperationEnd::kAbandoned,
         fmt::format("firebossd ended at the step {} and life {} is still the same",

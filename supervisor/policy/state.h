@@ -121,6 +121,7 @@ struct Operation {
   bool charged = false;                    // counts against the budget
   bool job_begun = false;                  // the job step was reached: the engine may have been touched
   bool own_retry = false;                  // starts again what our own job left down
+  bool cut_off = false;                    // by the end of firebossd: no sign that it would fail again
   std::optional<OperationEnd> outcome{};   // known, only post_ready is left to do
   std::string detail{};                    // why it failed or was abandoned
   bool told = false;                       // the outcome has been said in a decision

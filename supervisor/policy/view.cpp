@@ -209,7 +209,7 @@ MonoTime start_due_at(const Policy& policy, const State& state) {
 
 std::optional<MonoTime> pause_until(const State& state) {
   const auto& last = state.last_operation;
-  if (!last || last->operation.job_begun || last->end == OperationEnd::kClean ||
+  if (!last || last->operation.job_begun || last->operation.cut_off || last->end == OperationEnd::kClean ||
       last->at + kPause <= state.now)
     return std::nullopt;
   return last->at + kPause;

@@ -127,5 +127,16 @@ TEST(DaemonStartedTest, AsksAgainWhatItsOwnEndCutOff) {
   EXPECT_FALSE(canary_due(engine.policy, engine.state, at(1003)).has_value());
 }
 
+TEST(DaemonStartedTest, ARestartThatItsEndCutOffIsDecidedAnewByFreshEvidenceWithoutAPause) {
+  Engine engine;
+  engine.healthy("a");
+  const auto wrong = CanaryResult{"chat", "a", four("wrong_answer"), std::nullopt};
+  EXPECT_THAT(said(engine.one(at(1000), wrong)), Contains(StartsWith("restart R2")));
+  const PendingAction pending{.action = ActionKind::kRestart, .life = "a", .step = Step::kEvidence};
+  engine.one(at(1001), DaemonStarted{.pending = pending, .life = "a", .boot = ""});
+  EXPECT_FALSE(engine.state.operation.has_value());
+  EXPECT_THAT(said(engine.one(at(1002), wrong)), Contains(StartsWith("restart R2")));
+}
+
 }  // namespace
 }  // namespace fireboss::policy
