@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/file_descriptor.h"
 #include "engine/gguf/gguf.h"
 
 namespace fireboss::engine {
@@ -24,30 +25,24 @@ tl::unexpected<Error> system_failure(const std::string& path, std::string_view w
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) {
     return system_failure(path, "cannot open", errno);
   }
   struct stat info {};
-  if (::fstat(fd, &info) != 0) {
-    const int error = errno;
-    ::close(fd);
-    return system_failure(path, "cannot stat", error);
+  if (::fstat(file.get(), &info) != 0) {
+    return system_failure(path, "cannot stat", errno);
   }
   if (!S_ISREG(info.st_mode)) {
-    ::close(fd);
     return fail(ErrorCode::kInvalid, path + ": not a regular file");
   }
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size == 0) {
-    ::close(fd);
     return fail(ErrorCode::kCorrupt, path + ": the file is empty");
   }
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  const int error = errno;
-  ::close(fd);
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (memory == MAP_FAILED) {
-    return system_failure(path, "cannot map", error);
+    return system_failure(path, "cannot map", errno);
   }
   return MappedFile({static_cast<const std::byte*>(memory), size});
 }

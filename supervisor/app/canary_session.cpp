@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/file_descriptor.h"
 #include "canary/suite/ask.h"
 
 namespace fireboss::app {
@@ -61,13 +62,12 @@ Result<std::string> CanarySession::api_key() const {
                 "credential '" + name + "': firebossd was started without credentials: add LoadCredential=" +
                     name + ":PATH to firebossd.service");
   const auto path = std::string(directory) + "/" + name;
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file)
     return fail(ErrorCode::kNotFound, "credential '" + name + "': " + path + ": " + std::strerror(errno) +
                                           ": add LoadCredential=" + name + ":PATH to firebossd.service");
   std::string key(kMaxKey, '\0');
-  const auto got = read(fd, key.data(), key.size());
-  close(fd);
+  const auto got = read(file.get(), key.data(), key.size());
   if (got < 0)
     return fail(ErrorCode::kDenied, "credential '" + name + "': " + path + ": " + std::strerror(errno));
   key.resize(static_cast<std::size_t>(got));

@@ -6,25 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_descriptor.h"
 #include "base/time.h"
 
 namespace fireboss::config {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> cannot_read(const std::string& path, int error) {
   const auto message = "cannot read " + path + ": " + std::strerror(error);
@@ -44,7 +30,7 @@ tl::unexpected<Error> cannot_read(const std::string& path, int error) {
 
 Result<std::string> read_file(const std::string& path, bool* writable_by_others) {
   // Non-blocking: a FIFO in place of a file must not hang whoever reads it.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0)
     return cannot_read(path, errno);
   struct stat info {};

@@ -13,26 +13,13 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "base/file_descriptor.h"
+
 namespace fireboss::ctl {
 namespace json = boost::json;
 namespace {
 
 constexpr std::size_t kMaxLine = 8 * 1024 * 1024;
-
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {}
-  ~Socket() {
-    if (fd_ >= 0)
-      close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::string errno_text() {
   return std::strerror(errno);
@@ -117,14 +104,14 @@ std::string text_of(const json::object& object, std::string_view key) {
 
 Result<json::value> ask(const std::string& socket_path, const json::object& request,
                         const std::function<void(std::string_view)>& on_progress, Millis silence) {
-  const Socket socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (socket.fd() < 0)
+  const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0)
     return fail(ErrorCode::kInternal, "socket: " + errno_text());
-  if (auto connected = connect_to(socket.fd(), socket_path); !connected)
+  if (auto connected = connect_to(socket.get(), socket_path); !connected)
     return fail(connected.error());
-  if (auto sent = send_all(socket.fd(), json::serialize(request) + "\n"); !sent)
+  if (auto sent = send_all(socket.get(), json::serialize(request) + "\n"); !sent)
     return fail(sent.error());
-  LineReader reader(socket.fd());
+  LineReader reader(socket.get());
   for (;;) {
     const auto line = reader.next(silence);
     if (!line)

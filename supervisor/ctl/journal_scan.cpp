@@ -15,6 +15,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "base/file_descriptor.h"
 #include "probes/journal/scanner.h"
 #include "supervisor/adapters/clock/system_clock.h"
 #include "supervisor/ctl/commands.h"
@@ -32,21 +33,9 @@ struct Options {
   probes::Whose whose;
 };
 
-class Input {
- public:
-  explicit Input(const std::string& path)
-      : fd_(path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~Input() {
-    if (fd_ >= 0)
-      close(fd_);
-  }
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
+FileDescriptor open_input(const std::string& path) {
+  return FileDescriptor(path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
 
 Error file_error(const std::string& path, int number) {
   const char* words = strerrordesc_np(number);
@@ -94,14 +83,14 @@ class Progress {
 };
 
 Result<std::vector<probes::Finding>> scan(const Options& options, const probes::SignatureSet& signatures) {
-  const Input input(options.file);
-  if (input.fd() < 0)
+  const auto input = open_input(options.file);
+  if (!input)
     return fail(file_error(options.file, errno));
   probes::Scanner scanner(signatures, options.whose);
   Progress progress;
   std::string buffer(kChunk, '\0');
   for (;;) {
-    const ssize_t got = read(input.fd(), buffer.data(), buffer.size());
+    const ssize_t got = read(input.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)

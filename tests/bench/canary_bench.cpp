@@ -205,10 +205,11 @@ Result<void> canary(const config::Engine& configured, const CanaryBench& options
   const auto listeners = sockets.listeners(engine.port);
   if (!listeners || listeners->empty())
     return fail(ErrorCode::kUnavailable, "nobody listens on port " + std::to_string(engine.port));
-  // The check of who answers is part of a run. Where the kernel does not tell control groups it is left out,
-  // and that is printed.
+  // The check of who answers is part of a run. Where the kernel does not tell control groups, or all is in
+  // the root, it is left out, and that is printed.
   const auto& group = listeners->front().control_group;
-  if (group.empty())
+  const bool checked = !group.empty() && group != "/";
+  if (!checked)
     engine.listener = config::ListenerCheck::kAny;
 
   app::EngineCore core(engine, clock, **store, [](const policy::Decision&) {});
@@ -245,7 +246,7 @@ Result<void> canary(const config::Engine& configured, const CanaryBench& options
                                                    {"calls_right", bench.right},
                                                    {"cpu_ns", bench.cpu},
                                                    {"body_bytes", bench.body_bytes},
-                                                   {"listener_checked", !group.empty()},
+                                                   {"listener_checked", checked},
                                                    {"peak_rss_kib", usage.ru_maxrss}})
                           .c_str());
   return {};

@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/file_descriptor.h"
+
 namespace fireboss::sockets {
 namespace {
 
@@ -40,21 +42,6 @@ constexpr std::uint32_t states(Which which) {
   }
   return 0;
 }
-
-class Socket {
- public:
-  Socket() : fd_(socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)) {}
-  ~Socket() {
-    if (fd_ >= 0)
-      close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Error error_of(int number, const char* what) {
   const char* words = strerrordesc_np(number);
@@ -170,14 +157,14 @@ Result<void> dump(int fd, std::uint8_t family, std::uint16_t port, Which which, 
 }  // namespace
 
 Result<std::vector<TcpSocket>> list_tcp(std::uint16_t local_port, Which which) {
-  const Socket socket;
-  if (socket.fd() < 0)
+  const FileDescriptor netlink(socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (!netlink)
     return fail(error_of(errno, "cannot be opened (AF_NETLINK allowed in the unit?)"));
   const timeval patience{.tv_sec = 1, .tv_usec = 0};
-  setsockopt(socket.fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(netlink.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::vector<TcpSocket> out;
   for (const std::uint8_t family : {std::uint8_t{AF_INET}, std::uint8_t{AF_INET6}}) {
-    const auto done = dump(socket.fd(), family, local_port, which, out);
+    const auto done = dump(netlink.get(), family, local_port, which, out);
     // a kernel without IPv6 has no such sockets
     if (!done && !(family == AF_INET6 && done.error().code == ErrorCode::kUnsupported))
       return fail(done.error());

@@ -48,12 +48,12 @@ ErrorCode code_of(int error) {
 }  // namespace
 
 Result<FileLock> FileLock::take(const std::string& file, std::string_view what, std::string_view text) {
-  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
-  if (fd < 0) {
+  FileDescriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640));
+  if (!opened) {
     const int error = errno;
     return fail(code_of(error), "cannot open lock file " + file + ": " + std::strerror(error));
   }
-  FileLock lock(fd);
+  const int fd = opened.get();
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
     if (error != EWOULDBLOCK)
@@ -68,17 +68,7 @@ Result<FileLock> FileLock::take(const std::string& file, std::string_view what, 
   // The name is a courtesy: without room for it the lock holds all the same.
   if (::ftruncate(fd, 0) == 0) [[maybe_unused]]
     const auto written = ::pwrite(fd, line.data(), line.size(), 0);
-  return lock;
-}
-
-FileLock& FileLock::operator=(FileLock&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-FileLock::~FileLock() {
-  if (fd_ >= 0)
-    ::close(fd_);
+  return FileLock(std::move(opened));
 }
 
 Result<FileLock> lock_database(const std::string& path, std::string_view text) {

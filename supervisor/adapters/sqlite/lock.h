@@ -3,7 +3,9 @@
 // however that ends, and a stale file means nothing.
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
 
 namespace fireboss::sqlite {
@@ -14,15 +16,10 @@ class FileLock {
   // whom the message names; `what` is the thing that is locked. `text` is one short line without secrets.
   [[nodiscard]] static Result<FileLock> take(const std::string& file, std::string_view what,
                                              std::string_view text);
-  FileLock(FileLock&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  FileLock& operator=(FileLock&& other) noexcept;
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-  ~FileLock();
 
  private:
-  explicit FileLock(int fd) : fd_(fd) {}
-  int fd_;
+  explicit FileLock(FileDescriptor file) : file_(std::move(file)) {}
+  FileDescriptor file_;
 };
 
 // PATH.lock. `text` says which engines the holder serves.
