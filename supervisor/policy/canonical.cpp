@@ -49,7 +49,16 @@ std::string valid_utf8(std::string_view text) {
   return out;
 }
 
+// Needs no escape: nearly every text, and each of the keys.
+bool plain(char c) {
+  return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+}
+
 void write_string(std::string& out, std::string_view text) {
+  if (std::all_of(text.begin(), text.end(), plain)) {
+    out.append(1, '"').append(text).append(1, '"');
+    return;
+  }
   out += json::serialize(json::string(valid_utf8(text)));
 }
 
@@ -86,19 +95,21 @@ void write(std::string& out, const json::value& value) {
       return;
     }
     case json::kind::object: {
-      std::vector<std::string_view> keys;
+      std::vector<const json::key_value_pair*> members;
+      members.reserve(value.get_object().size());
       for (const auto& member : value.get_object())
-        keys.push_back(member.key());
-      std::sort(keys.begin(), keys.end());
+        members.push_back(&member);
+      std::sort(members.begin(), members.end(),
+                [](const auto* a, const auto* b) { return a->key() < b->key(); });
       out += '{';
       bool first = true;
-      for (const auto key : keys) {
+      for (const auto* member : members) {
         if (!first)
           out += ',';
         first = false;
-        write_string(out, key);
+        write_string(out, member->key());
         out += ':';
-        write(out, value.get_object().at(key));
+        write(out, member->value());
       }
       out += '}';
       return;

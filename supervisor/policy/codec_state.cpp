@@ -22,7 +22,7 @@ std::string encode(const State& state) {
   auto copy = state;
   auto object = to_json(copy).get_object();
   object[kVersionKey] = kStateVersion;
-  return canonical(object);
+  return canonical(std::move(object));
 }
 
 Result<State> decode_state(std::string_view payload) {
@@ -56,7 +56,7 @@ std::string canonical_text(const Policy& policy) {
         out[key.name] = *value;
     }
   }
-  return canonical(out);
+  return canonical(std::move(out));
 }
 
 Result<Policy> decode_policy(std::string_view text) {

@@ -35,13 +35,13 @@ class ObjectWriter {
     boost::json::array out;
     for (auto& value : values)
       out.push_back(json(value));
-    return out;
+    return boost::json::value(std::move(out));
   }
   static boost::json::value json(std::set<std::string>& values) {
     boost::json::array out;
     for (const auto& value : values)
       out.emplace_back(value);
-    return out;
+    return boost::json::value(std::move(out));
   }
   template <typename K, typename T>
   static boost::json::value json(std::map<K, T>& values) {
@@ -52,7 +52,7 @@ class ObjectWriter {
       else
         out[key] = json(value);
     }
-    return out;
+    return boost::json::value(std::move(out));
   }
   template <typename T>
   static boost::json::value json(T& value) {
@@ -71,7 +71,7 @@ class ObjectWriter {
     } else {
       boost::json::object out;
       fields(value, ObjectWriter(out));
-      return out;
+      return boost::json::value(std::move(out));
     }
   }
 

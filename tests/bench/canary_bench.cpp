@@ -84,17 +84,20 @@ asio::awaitable<void> answer(test::Peer& peer) {
     const auto request = co_await peer.read_request();
     if (request.empty())
       co_return;
-    const auto nonces = canary::nonces_in(request);
-    const std::string text = nonces.empty() ? "no nonce" : std::string(nonces.back());
+    // Of the starts that one nonce may have (YEARLY, EARLY) the first.
+    std::string_view text = "no nonce";
+    for (const auto nonce : canary::nonces_in(request))
+      if (nonce.end() != text.end())
+        text = nonce;
     if (request.find("text/event-stream") == std::string::npos) {
-      co_await peer.send(test::http_reply(whole_reply(text)));
+      co_await peer.send(test::http_reply(whole_reply(std::string(text))));
       continue;
     }
     // Three characters a token, each an event and a chunk of its own, as an engine sends them.
     std::string stream = test::http_stream_head();
     stream += test::http_chunk(event({{"role", "assistant"}, {"content", ""}}, nullptr));
     for (std::size_t at = 0; at < text.size(); at += 3)
-      stream += test::http_chunk(event({{"content", text.substr(at, 3)}}, nullptr));
+      stream += test::http_chunk(event({{"content", std::string(text.substr(at, 3))}}, nullptr));
     stream += test::http_chunk(event({}, "stop"));
     stream += test::http_chunk("data: [DONE]\n\n") + test::http_stream_end();
     co_await peer.send(stream);

@@ -164,6 +164,16 @@ Result<Statement> Database::prepare(std::string_view sql) {
   return statement;
 }
 
+Result<void> Database::run_kept(Statement& statement, std::string_view sql) {
+  if (statement.statement_ == nullptr) {
+    auto prepared = prepare(sql);
+    if (!prepared)
+      return fail(std::move(prepared.error()));
+    statement = std::move(*prepared);
+  }
+  return statement.run();
+}
+
 Result<std::optional<std::int64_t>> Database::integer(std::string_view sql) {
   return first_column(*this, sql, [](const Cursor& cursor) {
     return cursor.is_null(0) ? std::nullopt : std::optional(cursor.integer(0));
@@ -234,7 +244,7 @@ Error Database::error(int code) const {
 }
 
 Result<Transaction> Transaction::begin(Database& database) {
-  if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun)
+  if (auto begun = database.run_kept(database.begin_, "BEGIN IMMEDIATE"); !begun)
     return fail(std::move(begun.error()));
   return Transaction(database);
 }
@@ -246,7 +256,7 @@ Transaction::~Transaction() {
 }
 
 Result<void> Transaction::commit() {
-  if (auto done = database_->execute("COMMIT"); !done)
+  if (auto done = database_->run_kept(database_->commit_, "COMMIT"); !done)
     return done;
   database_ = nullptr;
   return {};

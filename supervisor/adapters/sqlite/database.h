@@ -147,9 +147,14 @@ class Database {
   [[nodiscard]] sqlite3* handle() const { return handle_; }
 
  private:
+  friend class Transaction;
   Database(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
+  // Prepared at the first use and kept: what every transaction runs.
+  Result<void> run_kept(Statement& statement, std::string_view sql);
+
   std::string path_;
   sqlite3* handle_;
+  Statement begin_, commit_;
 };
 
 // BEGIN IMMEDIATE at once; ROLLBACK at its end of life unless commit() succeeded.
