@@ -54,8 +54,16 @@ def process_facts(pid):
             "ticks": int(ticks[11]) + int(ticks[12]), "switches": int(status["voluntary_ctxt_switches"])}
 
 
+def asked_since_ready():
+    """Nothing is due any more in the life of now: every variant has been asked once."""
+    begun = events("life_started")[-1]["event"]
+    return {"chat", "chat-stream"} <= {event["variant"] for event in events("canary", begun)}
+
+
 def degrade_and_restart():
     """One restart for wrong answers: seconds from the last wrong reply to the job sent, and from there to clean."""
+    if not wait("asked in every variant", asked_since_ready):
+        return None
     mark, begun = last_event(), time.time()
     http("http://127.0.0.1:8080/faults", {"set": ["degrade=half-age=4h,offset=40h"]})
     run("fireboss", "canary", "run", "drill", "--variant", "chat", ok=(2,))
@@ -78,7 +86,7 @@ def degrade_and_restart():
 def main():
     write(f"/etc/systemd/system/{UNIT}.d/drill.conf", DROP_IN)
     start_fireboss(CONFIG, [UNIT])
-    wait("asked once in every variant", lambda: len(events("canary")) >= 2)
+    wait("asked once in every variant", lambda: events("life_started") and asked_since_ready())
     run("fireboss", "canary", "calibrate", "drill", "--calls", "chat=12", "--calls", "chat-stream=12")
     run("fireboss", "mode", "drill", "enforce")
     timed = [degrade_and_restart() for _ in range(RESTARTS)]
