@@ -356,7 +356,7 @@ void Deciding::on_conditions() const {
     on_down();
   if (!down_on_purpose(state))
     on_inconclusive();
-  if (state.blocked_since && state.now - *state.blocked_since >= policy.inconclusive_alert_after)
+  if (state.blocked_since && state.now - *state.blocked_since >= blocked_alert_after(policy))
     alert("lease/canary", Severity::kWarning,
           fmt::format("lease of {} has kept the canary from running for {}", lease_holder(state),
                       humane_duration(state.now - *state.blocked_since)));

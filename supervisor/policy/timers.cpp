@@ -64,7 +64,7 @@ void canary_timers(const Policy& policy, const State& state, Timers& timers) {
   if (state.next_scheduled && ready(state))
     timers.fires(*state.next_scheduled, "canary");
   if (state.blocked_since)
-    timers.marks(*state.blocked_since + policy.inconclusive_alert_after, "blocked");
+    timers.marks(*state.blocked_since + blocked_alert_after(policy), "blocked");
   const auto lasting = [&](std::int64_t runs, const std::optional<MonoTime>& since) {
     if (runs >= 2 && since)
       timers.marks(*since + policy.inconclusive_alert_after, "inconclusive");
