@@ -284,6 +284,8 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
   }
   if (!changed && alive(state) && state.life->ready)
     ask_again(policy, state, lost);
+  if (event.restored && ready(state))
+    make_all_due(policy, state);  // nothing acts before, so it is not left to the schedule
   if (!state.operation || state.operation->outcome)
     return;
   auto& operation = *state.operation;
