@@ -151,7 +151,9 @@ asio::awaitable<policy::ActionOutcome> EngineSupervisor::drain(policy::StepDue d
 
 asio::awaitable<policy::ActionOutcome> EngineSupervisor::send_job(policy::StepDue due) {
   policy::ActionOutcome outcome{due.action, due.step, policy::StepResult::kFailed, ""};
-  if (!core_.recording()) {
+  // What our own job left down is the rest of what was recorded when it was begun.
+  const auto& operation = core_.state().operation;
+  if (!core_.recording() && !(operation && operation->own_retry)) {
     outcome.detail = "not begun: it cannot be recorded (" + core_.store_trouble() + ")";
     co_return outcome;
   }

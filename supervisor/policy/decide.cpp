@@ -19,6 +19,29 @@ Decision said(DecisionKind kind, const State& state, std::string reason) {
   return decision;
 }
 
+// Who keeps a recycle that is due from going, in the order in which arbitrate() asks.
+std::string recycle_blocker(const Policy& policy, const State& state) {
+  if (state.operation)
+    return "an operation";
+  if (const auto fault = blocking_fault(state))
+    return "our own fault " + std::string(to_string(*fault));
+  if (!state.full_canary_owed.empty())
+    return "a gap in the record, until a full canary has run";
+  if (state.hold)
+    return "a hold" + (state.hold->why.empty() ? "" : " (" + state.hold->why + ")");
+  if (state.hardware_fault)
+    return "a hardware fault (" + state.hardware_fault->signature_class + ")";
+  if (const auto holder = lease_holder(state); !holder.empty())
+    return "the lease of " + holder;
+  if (state.in_flight)
+    return "the canary run of " + state.in_flight->variant;
+  if (traffic(policy, state, state.now) != Traffic::kQuiet)
+    return "traffic (" + traffic_text(policy, state, state.now) + ")";
+  if (effective_mode(policy, state) == Mode::kObserve)
+    return "the mode observe";
+  return "nothing";
+}
+
 struct Deciding {
   const Policy& policy;
   const State& state;
@@ -216,20 +239,11 @@ void Deciding::operator()(const OperatorMode& e) const {
 void Deciding::operator()(const TimerDue& e) const {
   if (e.name == "recycle_check" && policy.max_age && alive(state) && !state.recycle.due_since)
     say(fmt::format("recycle not due: the life is younger than {}", format_duration(*policy.max_age)));
-  if (e.name == "overdue" && state.recycle.due_since) {
-    std::string blocker = "nothing";
-    if (state.hold)
-      blocker = "a hold" + (state.hold->why.empty() ? "" : " (" + state.hold->why + ")");
-    else if (const auto holder = lease_holder(state); !holder.empty())
-      blocker = "the lease of " + holder;
-    else if (traffic(policy, state, state.now) != Traffic::kQuiet)
-      blocker = "traffic (" + traffic_text(policy, state, state.now) + ")";
-    else if (state.operation)
-      blocker = "an operation";
-    alert_again("overdue", Severity::kWarning,
-                fmt::format("overdue: the recycle has been due for {} and is blocked by {}",
-                            humane_duration(state.now - *state.recycle.due_since), blocker));
-  }
+  if (e.name == "overdue" && state.recycle.due_since)
+    alert_again(
+        "overdue", Severity::kWarning,
+        fmt::format("overdue: the recycle has been due for {} and is blocked by {}",
+                    humane_duration(state.now - *state.recycle.due_since), recycle_blocker(policy, state)));
 }
 
 void Deciding::on_closed(const Operation& operation, OperationEnd end, MonoTime at) const {
@@ -342,7 +356,7 @@ void Deciding::on_conditions() const {
     on_down();
   if (!down_on_purpose(state))
     on_inconclusive();
-  if (state.blocked_since && state.now - *state.blocked_since >= policy.inconclusive_alert_after)
+  if (state.blocked_since && state.now - *state.blocked_since >= blocked_alert_after(policy))
     alert("lease/canary", Severity::kWarning,
           fmt::format("lease of {} has kept the canary from running for {}", lease_holder(state),
                       humane_duration(state.now - *state.blocked_since)));

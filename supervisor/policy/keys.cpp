@@ -72,8 +72,9 @@ constexpr std::array kKeys{
                                        "How long a nonce of ours in somebody else's reply is recognised"),
     duration<&P::inconclusive_alert_after>("canary.inconclusive_alert_after", kMinute, 7 * kDay,
                                            "Without a conclusive run for that long: alert"),
-    integer<&P::inconclusive_alert_runs>("canary.inconclusive_alert_runs", 1, 1000,
-                                         "That many inconclusive runs in a row: alert"),
+    integer<&P::inconclusive_alert_runs>(
+        "canary.inconclusive_alert_runs", 1, 1000,
+        "That many inconclusive runs in a row, or kept waiting by a lease: alert"),
     integer<&P::k>("canary.k", 1, 64, "With rule = \"k_of_n\": failed calls of one run that mean degraded"),
     integer<&P::max_confirms>("canary.max_confirms", 0, 10, "Confirming runs per scheduled run at most"),
     integer<&P::n>("canary.n", 1, 64, "Calls of one canary run"),

@@ -135,8 +135,10 @@ void take_outcome(const Policy& policy, State& state, const ActionOutcome& outco
   }
   const bool late_job = outcome.step == Step::kJob && operation.step == Step::kReady;
   if (outcome.step != operation.step && !late_job) {
-    // A failed step that was already left still fails the operation; a done one is old news.
-    if (outcome.step > operation.step || outcome.result == StepResult::kDone)
+    // A failed step that was already left still fails the operation while its job has led to nothing; a done
+    // one is old news, and so is whatever was before a job that is done.
+    const bool old_news = operation.step > Step::kJob && outcome.step < Step::kJob;
+    if (outcome.step > operation.step || outcome.result == StepResult::kDone || old_news)
       return;
     operation.step = outcome.step;
     operation.job_begun = operation.step >= Step::kJob;

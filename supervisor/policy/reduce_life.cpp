@@ -49,13 +49,13 @@ void meet_operation(const Policy& policy, State& state, const std::string& life,
   if (!state.operation || state.operation->outcome)
     return;
   auto& operation = *state.operation;
+  const bool somebody_else = cause == LifeCause::kOperator || cause == LifeCause::kBoot;
   if (!operation.new_life.empty()) {
     conclude_operation(
-        policy, state, OperationEnd::kFailed,
+        policy, state, somebody_else ? OperationEnd::kAbandoned : OperationEnd::kFailed,
         fmt::format("life {} took the place of {} before that was verified", life, operation.new_life));
     return;
   }
-  const bool somebody_else = cause == LifeCause::kOperator || cause == LifeCause::kBoot;
   if (operation.step < Step::kJob || (operation.step == Step::kJob && somebody_else)) {
     conclude_operation(policy, state, OperationEnd::kAbandoned,
                        fmt::format("the life changed to {} ({})", life, to_string(cause)));
@@ -206,8 +206,10 @@ void reduce_life_ended(const Policy& policy, State& state, const LifeEnded& even
   life.auto_restart = event.auto_restart ? event.auto_restart : life.auto_restart;
   if (!in_operation)
     return;
+  // A job that was not ours overtakes the operation at any step: that is no failure of it.
   if (state.operation->new_life == life.id)
-    conclude_operation(policy, state, OperationEnd::kFailed,
+    conclude_operation(policy, state,
+                       life.end == LifeEnd::kDeath ? OperationEnd::kFailed : OperationEnd::kAbandoned,
                        fmt::format("life {} ended before it was verified", life.id));
   else if (ours && state.operation->step < Step::kJob && state.operation->action != ActionKind::kStart)
     conclude_operation(policy, state, OperationEnd::kAbandoned, "the life ended before the job was sent");
@@ -282,6 +284,8 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
   }
   if (!changed && alive(state) && state.life->ready)
     ask_again(policy, state, lost);
+  if (event.restored && ready(state))
+    make_all_due(policy, state);  // nothing acts before, so it is not left to the schedule
   if (!state.operation || state.operation->outcome)
     return;
   auto& operation = *state.operation;

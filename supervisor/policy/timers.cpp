@@ -8,6 +8,9 @@
 namespace fireboss::policy {
 namespace {
 
+// An overdue recycle is told that often at most, however short overdue_after is.
+constexpr Millis kDay{24 * 3'600'000};
+
 // Two sorts of timers. One is consumed by reduce() and may be overdue (then it fires at once): `fires`. The
 // other only marks the moment from which on the state reads differently; once that has passed it is no timer
 // any more: `marks`.
@@ -61,7 +64,7 @@ void canary_timers(const Policy& policy, const State& state, Timers& timers) {
   if (state.next_scheduled && ready(state))
     timers.fires(*state.next_scheduled, "canary");
   if (state.blocked_since)
-    timers.marks(*state.blocked_since + policy.inconclusive_alert_after, "blocked");
+    timers.marks(*state.blocked_since + blocked_alert_after(policy), "blocked");
   const auto lasting = [&](std::int64_t runs, const std::optional<MonoTime>& since) {
     if (runs >= 2 && since)
       timers.marks(*since + policy.inconclusive_alert_after, "inconclusive");
@@ -77,7 +80,7 @@ void recycle_timers(const Policy& policy, const State& state, Timers& timers) {
   if (policy.max_age && state.recycle.next_check)
     timers.fires(*state.recycle.next_check, "recycle_check");
   if (state.recycle.due_since)
-    timers.fires(*state.recycle.due_since + policy.overdue_after * (state.recycle.overdue_told + 1),
+    timers.fires(*state.recycle.due_since + policy.overdue_after + kDay * state.recycle.overdue_told,
                  "overdue");
   const bool waits = state.recycle.due_since || (state.asked && state.asked->action == ActionKind::kRecycle);
   if (waits && traffic(policy, state, state.now) != Traffic::kQuiet)

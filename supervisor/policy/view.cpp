@@ -215,6 +215,10 @@ std::optional<MonoTime> pause_until(const State& state) {
   return last->at + kPause;
 }
 
+Millis blocked_alert_after(const Policy& policy) {
+  return std::min(policy.inconclusive_alert_after, policy.canary_every * policy.inconclusive_alert_runs);
+}
+
 std::optional<OwnFaultKind> blocking_fault(const State& state) {
   for (const auto kind : {OwnFaultKind::kDatabaseLocked, OwnFaultKind::kDiskFull, OwnFaultKind::kBusLost})
     if (state.own_faults.contains(kind))

@@ -64,6 +64,9 @@ struct Standstill {
 // The last operation came to nothing before its job, at no charge: until when the next one waits, so that it
 // is not tried again and again.
 [[nodiscard]] std::optional<MonoTime> pause_until(const State& state);
+// A canary that a lease has kept waiting for that long is alerted: inconclusive_alert_after, or as long as
+// inconclusive_alert_runs of them take where that is shorter.
+[[nodiscard]] Millis blocked_alert_after(const Policy& policy);
 // A fault of our own that keeps everything from beginning.
 [[nodiscard]] std::optional<OwnFaultKind> blocking_fault(const State& state);
 

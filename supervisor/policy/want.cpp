@@ -139,6 +139,12 @@ Decision decision_on(const Want& want, const State& state, DecisionKind kind, st
   return decision;
 }
 
+// Without the bus nothing can be asked for, not even the rest of what was begun.
+std::optional<OwnFaultKind> fault_of_the_bus(const State& state) {
+  return state.own_faults.contains(OwnFaultKind::kBusLost) ? std::optional(OwnFaultKind::kBusLost)
+                                                           : std::nullopt;
+}
+
 DecisionKind kind_of(ActionKind action) {
   return action == ActionKind::kRecycle ? DecisionKind::kRecycle : DecisionKind::kRestart;
 }
@@ -258,8 +264,8 @@ std::vector<Decision> arbitrate(const Policy& policy, const State& state) {
   if (!want)
     return {};
   const bool planned = want->action == ActionKind::kRecycle;
-  // What our own job took down comes up again, hold or observe: that is no new action but the rest of the old
-  // one.
+  // What our own job took down comes up again, on hold, in observe and unrecorded if need be: that is no new
+  // action but the rest of the old one, which is followed to its end.
   const bool unfinished = want->about == "down";
   std::vector<Decision> out;
 
@@ -271,7 +277,7 @@ std::vector<Decision> arbitrate(const Policy& policy, const State& state) {
       return {};
     out.push_back(deferred(*want, state, "operation",
                            fmt::format("waits for the open {}", to_string(state.operation->action))));
-  } else if (const auto fault = blocking_fault(state)) {
+  } else if (const auto fault = unfinished ? fault_of_the_bus(state) : blocking_fault(state)) {
     auto decision = decision_on(*want, state, DecisionKind::kRefuse, "");
     decision.reason = fmt::format("R8 nothing is begun while {} lasts; wanted: {} {}", to_string(*fault),
                                   want->rule, want->what);

@@ -1,5 +1,6 @@
 #pragma once
 // One engine in a test: events in, decisions out, time in seconds.
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,8 +11,9 @@
 
 namespace fireboss::policy {
 
+// To the nearest ms: 299.999 is the last one before 300.
 inline MonoTime at(double seconds) {
-  return MonoTime{Millis{static_cast<std::int64_t>(seconds * 1000)}};
+  return MonoTime{Millis{std::llround(seconds * 1000)}};
 }
 constexpr Millis seconds(std::int64_t n) {
   return Millis{n * 1000};

@@ -191,11 +191,12 @@ void check_decision(const Policy& policy, const State& before, const State& afte
   // Never two operations: what was open has been closed by this very event.
   ASSERT_TRUE(!before.operation || before.operation->begun != after.operation->begun ||
               (after.last_operation && after.last_operation->at == after.now));
-  ASSERT_FALSE(blocking_fault(after).has_value()) << decision.reason;
   ASSERT_TRUE(after.leases.empty()) << decision.reason;
   ASSERT_EQ(decision.life, after.life ? after.life->id : "");
+  ASSERT_FALSE(after.own_faults.contains(OwnFaultKind::kBusLost)) << decision.reason;
   if (decision.about == "down")
     return;  // the rest of an operation that was begun
+  ASSERT_FALSE(blocking_fault(after).has_value()) << decision.reason;
   ASSERT_EQ(effective_mode(policy, after), Mode::kEnforce) << decision.reason;
   ASSERT_FALSE(after.hold.has_value()) << decision.reason;
   ASSERT_LE(charges_in_window(policy, after.charges, after.now), policy.budget) << decision.reason;
