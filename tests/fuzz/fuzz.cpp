@@ -53,10 +53,10 @@ Shared* shared = nullptr;
 std::size_t heap_now = 0, heap_most = 0;
 std::size_t heap_limit = SIZE_MAX;  // beyond what is taken now; only while a check runs
 
-void* take(std::size_t size) {
+void* try_to_take(std::size_t size) noexcept {
   void* const memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) {
-    throw std::bad_alloc();
+    return nullptr;
   }
   const auto now = __atomic_add_fetch(&heap_now, malloc_usable_size(memory), __ATOMIC_RELAXED);
   heap_most = std::max(heap_most, now);
@@ -64,6 +64,14 @@ void* take(std::size_t size) {
     const auto taken = heap_most;
     heap_limit = SIZE_MAX;
     broken("takes more from the heap than is allowed: " + std::to_string(taken) + " bytes");
+  }
+  return memory;
+}
+
+void* take(std::size_t size) {
+  void* const memory = try_to_take(size);
+  if (memory == nullptr) {
+    throw std::bad_alloc();
   }
   return memory;
 }
@@ -329,12 +337,30 @@ int run(Target target, int argc, char** argv) {
 
 }  // namespace fireboss::fuzz
 
+// Read by the sanitizers, where there are any: what they find is to end like any other crash.
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() {
+  return "abort_on_error=1:detect_leaks=0";
+}
+extern "C" const char* __ubsan_default_options();
+extern "C" const char* __ubsan_default_options() {
+  return "abort_on_error=1:print_stacktrace=1";
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
 // Every use of operator new in the program is counted.
 void* operator new(std::size_t size) {
   return fireboss::fuzz::take(size);
 }
 void* operator new[](std::size_t size) {
   return fireboss::fuzz::take(size);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return fireboss::fuzz::try_to_take(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return fireboss::fuzz::try_to_take(size);
 }
 void operator delete(void* memory) noexcept {
   fireboss::fuzz::give(memory);
