@@ -239,7 +239,10 @@ std::string whole_body(std::string_view content) {
        json::array{json::object{{"index", 0},
                                 {"message", json::object{{"role", "assistant"}, {"content", content}}},
                                 {"finish_reason", "stop"}}}},
-      {"usage", json::object{{"prompt_tokens", 9}, {"completion_tokens", 5}}}});
+      {"usage", json::object{{"prompt_tokens", 9},
+                             {"completion_tokens", 5},
+                             {"prompt_tokens_details", json::object{{"cached_tokens", 8}}},
+                             {"completion_tokens_details", json::object{{"reasoning_tokens", 0}}}}}});
 }
 
 std::string event(json::object delta, json::value finish) {

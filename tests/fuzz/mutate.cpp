@@ -140,7 +140,7 @@ std::string Mutator::next(std::span<const std::string> corpus) {
 }
 
 void Mutator::change(std::string& text, std::span<const std::string> corpus) {
-  switch (below(16)) {
+  switch (below(17)) {
     case 0:
     case 1:
     case 2:
@@ -155,13 +155,14 @@ void Mutator::change(std::string& text, std::span<const std::string> corpus) {
     case 8:
       return token(text);
     case 9:
-      return decimal(text);
     case 10:
-      return binary(text);
+      return decimal(text);
     case 11:
+      return binary(text);
     case 12:
-      return lines(text);
     case 13:
+      return lines(text);
+    case 14:
       return one_in(4) ? stretch(text) : nest(text);
     default:
       return splice(text, any(corpus));
@@ -242,20 +243,29 @@ void Mutator::token(std::string& text) {
   }
 }
 
+// One of the numbers in the text, each as likely as the other.
 void Mutator::decimal(std::string& text) {
-  const auto number = kNumbers[below(std::size(kNumbers))];
-  const auto from = below(text.size());
-  const auto begin = static_cast<std::size_t>(
-      std::find_if(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), digit) - text.begin());
-  if (begin == text.size()) {
-    text.insert(from, number);
-    return;
+  constexpr std::string_view kEdges[] = {"9223372036854775807",  "-9223372036854775808",
+                                         "18446744073709551615", "2147483648",
+                                         "9007199254740993",     "-1"};
+  const auto number = one_in(2) ? kEdges[below(std::size(kEdges))] : kNumbers[below(std::size(kNumbers))];
+  std::size_t begin = 0, end = 0, seen = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    auto upto = at;
+    while (upto < text.size() && digit(text[upto])) {
+      ++upto;
+    }
+    if (upto > at && one_in(++seen)) {
+      begin = at;
+      end = upto;
+    }
+    at = upto + 1;
   }
-  auto end = begin;
-  while (end < text.size() && digit(text[end])) {
-    ++end;
+  if (seen == 0) {
+    text.insert(below(text.size() + 1), number);
+  } else {
+    text.replace(begin, end - begin, number);
   }
-  text.replace(begin, end - begin, number);
 }
 
 void Mutator::binary(std::string& text) {
