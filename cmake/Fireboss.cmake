@@ -14,11 +14,20 @@ if(FIREBOSS_SANITIZE)
   target_link_options(fireboss_options INTERFACE "-fsanitize=${FIREBOSS_SANITIZE}")
 endif()
 
+if(FIREBOSS_FUZZ)
+  add_library(fireboss_coverage STATIC "${CMAKE_SOURCE_DIR}/tests/fuzz/coverage.cpp")
+  target_link_libraries(fireboss_coverage PRIVATE fireboss_options)
+endif()
+
 # fireboss_library(NAME SOURCES a.cpp... LINK targets...): a static library of this project.
 function(fireboss_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC fireboss_options ${ARG_LINK})
+  if(FIREBOSS_FUZZ)
+    target_compile_options(${name} PRIVATE -fsanitize-coverage=trace-pc)
+    target_link_libraries(${name} PUBLIC fireboss_coverage)
+  endif()
 endfunction()
 
 # fireboss_program(NAME SOURCES ... LINK ...): an executable in bin/.

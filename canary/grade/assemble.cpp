@@ -70,6 +70,14 @@ std::optional<std::int64_t> integer(const json::object& object, std::string_view
   return error || number < 0 ? std::nullopt : std::optional(number);
 }
 
+// Tokens as the engine counts them. More than any engine has produced is no count, and nobody calculates with
+// it.
+std::optional<std::int64_t> token_count(const json::object& object, std::string_view key) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const auto number = integer(object, key);
+  return number && *number <= kMost ? number : std::nullopt;
+}
+
 // {"error": ...} in any spelling, and SGLang's flat {"object": "error", "message": ...}.
 const json::value* error_object(const json::object& object) {
   const json::value* error = member(object, "error");
@@ -112,15 +120,15 @@ void take_usage(Reply& reply, const json::object& object) {
       to = from;
     }
   };
-  keep(reply.usage.prompt_tokens, integer(counts, "prompt_tokens"));
-  keep(reply.usage.completion_tokens, integer(counts, "completion_tokens"));
+  keep(reply.usage.prompt_tokens, token_count(counts, "prompt_tokens"));
+  keep(reply.usage.completion_tokens, token_count(counts, "completion_tokens"));
   const json::value* prompt = member(counts, "prompt_tokens_details");
   if (prompt != nullptr && prompt->is_object()) {
-    keep(reply.usage.cached_tokens, integer(prompt->get_object(), "cached_tokens"));
+    keep(reply.usage.cached_tokens, token_count(prompt->get_object(), "cached_tokens"));
   }
   const json::value* completion = member(counts, "completion_tokens_details");
   if (completion != nullptr && completion->is_object()) {
-    keep(reply.usage.reasoning_tokens, integer(completion->get_object(), "reasoning_tokens"));
+    keep(reply.usage.reasoning_tokens, token_count(completion->get_object(), "reasoning_tokens"));
   }
 }
 

@@ -40,7 +40,7 @@ Signals signals_of(const Task& task, const Response& response, const Reply& repl
     if (over > 0 && !uncounted_reasoning) {
       signals.tokens_over_expected = over;
     }
-    if (response.latency && response.latency->count() > 0 && *tokens < (std::int64_t{1} << 40)) {
+    if (response.latency && response.latency->count() > 0) {
       signals.tokens_per_second_milli = *tokens * 1'000'000 / response.latency->count();
     }
   }

@@ -9,6 +9,26 @@ namespace {
 constexpr std::size_t kMaxLine = 64 * 1024;
 constexpr std::size_t kMaxText = 512;
 
+// As it is judged: not all of an endless one, and without the \r of a line that ends with \r\n.
+std::string_view clipped(std::string_view line) {
+  line = line.substr(0, kMaxLine);
+  if (line.ends_with('\r'))
+    line.remove_suffix(1);
+  return line;
+}
+
+// Whether one search over all of these lines would see what clipped() takes away from one of them. A line
+// that is too long covers a whole block of half its length, so that looking into the blocks is enough.
+bool must_be_clipped(std::string_view lines) {
+  if (lines.find('\r') != std::string_view::npos)
+    return true;
+  constexpr std::size_t kBlock = kMaxLine / 2;
+  for (std::size_t at = 0; at + kBlock <= lines.size(); at += kBlock)
+    if (lines.substr(at, kBlock).find('\n') == std::string_view::npos)
+      return true;
+  return false;
+}
+
 }  // namespace
 
 Scanner::Scanner(const SignatureSet& signatures, Whose whose)
@@ -23,7 +43,7 @@ void Scanner::feed(std::string_view chunk) {
     skipping_ = rest_.size() >= kMaxLine;
     if (end == std::string_view::npos)
       return;
-    look_at(rest_);
+    take(rest_);
     ++lines_;
     rest_.clear();
     skipping_ = false;
@@ -31,7 +51,7 @@ void Scanner::feed(std::string_view chunk) {
   }
   const auto last = chunk.rfind('\n');
   if (last != std::string_view::npos) {
-    look_at(chunk.substr(0, last));
+    take(chunk.substr(0, last));
     ++lines_;
     chunk.remove_prefix(last + 1);
   }
@@ -39,8 +59,23 @@ void Scanner::feed(std::string_view chunk) {
   skipping_ = chunk.size() > kMaxLine;
 }
 
-// Complete lines without the last one's end. One search over all of them; the dear one is for lines that have
-// a hit.
+// Complete lines without the last one's end.
+void Scanner::take(std::string_view lines) {
+  if (!must_be_clipped(lines)) {
+    look_at(lines);
+    return;
+  }
+  for (;;) {
+    const auto end = lines.find('\n');
+    look_at(clipped(lines.substr(0, end)));
+    if (end == std::string_view::npos)
+      return;
+    ++lines_;
+    lines.remove_prefix(end + 1);
+  }
+}
+
+// One search over all of them; the dear one is for lines that have a hit.
 void Scanner::look_at(std::string_view lines) {
   std::size_t at = 0;
   for (;;) {
@@ -52,17 +87,17 @@ void Scanner::look_at(std::string_view lines) {
       return;
     const auto before = hit == 0 ? std::string_view::npos : lines.rfind('\n', hit - 1);
     const auto begin = before == std::string_view::npos ? 0 : before + 1;
-    const auto end = std::min(lines.find('\n', hit), lines.size());
-    judge(lines.substr(begin, std::min(end - begin, kMaxLine)), lines_ + 1);
-    at = end;  // stands on the line's end, which the next count takes
-    if (at == lines.size())
+    const auto end = lines.find('\n', hit);
+    judge(lines.substr(begin, std::min(end, lines.size()) - begin), lines_ + 1);
+    if (end == std::string_view::npos)
       return;
+    // Behind the line's end: a signature that matches the empty text would match there again, for ever.
+    ++lines_;
+    at = end + 1;
   }
 }
 
 void Scanner::judge(std::string_view line, std::int64_t number) {
-  if (line.ends_with('\r'))
-    line.remove_suffix(1);
   for (const auto i : signatures_.match(line, whose_)) {
     auto& finding = found_[i];
     if (!finding)
@@ -76,7 +111,7 @@ void Scanner::judge(std::string_view line, std::int64_t number) {
 
 std::vector<Finding> Scanner::finish() {
   if (!rest_.empty())
-    look_at(rest_);
+    take(rest_);
   rest_.clear();
   std::vector<Finding> out;
   for (const auto& finding : found_)

@@ -27,6 +27,7 @@ class Scanner {
   [[nodiscard]] std::vector<Finding> finish();
 
  private:
+  void take(std::string_view lines);
   void look_at(std::string_view lines);
   void judge(std::string_view line, std::int64_t number);
 

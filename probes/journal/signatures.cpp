@@ -64,8 +64,17 @@ std::string place(const std::string& source, const toml::source_region& where) {
   return source + ":" + std::to_string(where.begin.line);
 }
 
+// What a file says, within a message: on one line, and not all of it.
+std::string quote(std::string_view text) {
+  constexpr std::size_t kMost = 200;
+  std::string out(text.substr(0, kMost));
+  std::ranges::replace_if(
+      out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+  return out + (text.size() > kMost ? "..." : "");
+}
+
 std::string describe(const RE2& expression, const std::string& text) {
-  return "'" + text + "' is not a regular expression of RE2: " + expression.error();
+  return "'" + quote(text) + "' is not a regular expression of RE2: " + quote(expression.error());
 }
 
 class Reader {
@@ -122,7 +131,7 @@ class Reader {
   void known_keys(const toml::table& table, std::initializer_list<std::string_view> keys) {
     for (const auto& [key, value] : table)
       if (std::ranges::find(keys, key.str()) == keys.end())
-        complain(value.source(), "unknown key '" + std::string(key.str()) + "'");
+        complain(value.source(), "unknown key '" + quote(key.str()) + "'");
   }
 
  private:
@@ -136,7 +145,7 @@ Signature read_signature(Reader& reader, const toml::table& table) {
   s.name = reader.text(table, "name", true);
   s.signature_class = reader.text(table, "class", true);
   if (!s.signature_class.empty() && !is_signature_class(s.signature_class))
-    reader.complain(table.get("class")->source(), "unknown class '" + s.signature_class + "'");
+    reader.complain(table.get("class")->source(), "unknown class '" + quote(s.signature_class) + "'");
   s.match = reader.expression(table, "match", true, 0);
   s.unless = reader.expression(table, "unless", false, 0);
   s.pid = reader.expression(table, "pid", false, 1);
@@ -180,7 +189,7 @@ Result<SignatureSet> SignatureSet::parse(std::string_view text, const std::strin
   try {
     root = toml::parse(text, source);
   } catch (const toml::parse_error& error) {
-    return fail(ErrorCode::kInvalid, place(source, error.source()) + ": " + std::string(error.description()));
+    return fail(ErrorCode::kInvalid, place(source, error.source()) + ": " + quote(error.description()));
   }
   std::string mistakes;
   Reader reader(source, mistakes);
@@ -200,7 +209,7 @@ Result<SignatureSet> SignatureSet::parse(std::string_view text, const std::strin
     }
     auto signature = read_signature(reader, *table);
     if (!names.insert(signature.name).second)
-      reader.complain(table->source(), "a second signature with the name '" + signature.name + "'");
+      reader.complain(table->source(), "a second signature with the name '" + quote(signature.name) + "'");
     compiled->signatures.push_back(std::move(signature));
   }
   for (const auto& expression : ignore)

@@ -280,5 +280,21 @@ TEST(ResultTexts, AreWhatThePolicyTakes) {
   EXPECT_EQ(inconclusive_text("life_changed"), "inconclusive:life_changed");
 }
 
+TEST(Signals, ACountThatNoEngineCanHaveIsNoCount) {
+  Response response = body("PONG-7F3A");
+  response.latency = Millis{1};
+  for (const auto* count : {"9223372036854775807", "18446744073709551615", "1e30", "-1"}) {
+    const std::string number(count);
+    response.body = R"({"choices":[{"message":{"content":"PONG-7F3A"},"finish_reason":"stop"}],"usage":)"
+                    R"({"completion_tokens":0,"prompt_tokens":)" +
+                    number + R"(,"completion_tokens_details":{"reasoning_tokens":)" + number + "}}}";
+    const Graded graded = grade(pong(), response);
+    EXPECT_EQ(graded.verdict, Verdict::kOk);
+    EXPECT_EQ(graded.signals.prompt_tokens, std::nullopt) << count;
+    EXPECT_EQ(graded.signals.reasoning_tokens, std::nullopt) << count;
+    EXPECT_EQ(graded.signals.tokens_over_expected, std::nullopt) << count;
+  }
+}
+
 }  // namespace
 }  // namespace fireboss::canary

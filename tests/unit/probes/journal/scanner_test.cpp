@@ -86,5 +86,33 @@ TEST(ScannerTest, NulBytesAreBytes) {
   EXPECT_EQ(scan(std::string("a\0lpha\nalpha\0omega\n", 19)), "one 1 2; two 1 2");
 }
 
+TEST(ScannerTest, CarriageReturnIsNoPartOfTheLine) {
+  const std::string text = "x\r\nthe omega\r\nbeta\r\nomega\r";
+  for (std::size_t size = 1; size < text.size() + 2; ++size)
+    EXPECT_EQ(scan(text, size), "two 2 2; three 1 3") << size;
+}
+
+TEST(ScannerTest, EndlessLineEndsWhereItIsCutForEverySearch) {
+  const std::string text = "x\n" + std::string(64 * 1024 - 5, 'x') + "omega and more\nomega\n";
+  for (const auto size : {std::size_t{1'000}, text.size()})
+    EXPECT_EQ(scan(text, size), "two 2 2") << size;
+}
+
+TEST(ScannerTest, SignatureThatMatchesNothingAtAllEndsToo) {
+  const auto set =
+      SignatureSet::parse("[[signature]]\nname = 'all'\nclass = 'stall'\nmatch = '|x'\n", "test");
+  ASSERT_TRUE(set) << set.error().message;
+  for (const std::size_t size : {1, 3, 100}) {
+    Scanner scanner(*set);
+    const std::string_view text = "a\n\nb\r\n\n";
+    for (std::size_t at = 0; at < text.size(); at += size)
+      scanner.feed(text.substr(at, size));
+    const auto findings = scanner.finish();
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].count, 4);
+    EXPECT_EQ(findings[0].first_line, 1);
+  }
+}
+
 }  // namespace
 }  // namespace fireboss::probes

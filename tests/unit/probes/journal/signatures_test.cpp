@@ -212,5 +212,20 @@ TEST(SignatureParseTest, FileThatIsNoTomlAndFileWithoutSignatures) {
             std::string::npos);
 }
 
+TEST(SignatureFileTest, MistakesStayOnOneLineWhateverTheFileSays) {
+  for (const auto& text :
+       {std::string("[[signature]]\nname = 'x'\nclass = \"a\\nb\"\nmatch = 'y'\n"),
+        std::string("[[signature]]\nname = 'x'\nclass = 'stall'\nmatch = \"(\\n\"\n"),
+        std::string("\"a\\nb\" = 1\n[[signature]]\nname = 'x'\nclass = 'stall'\nmatch = 'y'\n"),
+        "[[signature]]\nname = '" + std::string(100'000, 'n') + "'\nclass = '" + std::string(100'000, 'c') +
+            "'\n",
+        std::string("name = \"" + std::string(5'000, '(') + "\nx")}) {
+    const auto set = SignatureSet::parse(text, "file");
+    ASSERT_FALSE(set);
+    EXPECT_EQ(set.error().message.find('\n'), std::string::npos) << set.error().message;
+    EXPECT_LT(set.error().message.size(), 1'500U);
+  }
+}
+
 }  // namespace
 }  // namespace fireboss::probes
