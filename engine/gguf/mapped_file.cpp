@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/file_descriptor.h"
+#include "base/os/file_descriptor.h"
 #include "engine/gguf/gguf.h"
 
 namespace fireboss::engine {

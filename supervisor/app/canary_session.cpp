@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/file_descriptor.h"
+#include "base/os/file_descriptor.h"
 #include "canary/suite/ask.h"
 
 namespace fireboss::app {

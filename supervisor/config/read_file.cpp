@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file_descriptor.h"
+#include "base/os/file_descriptor.h"
 #include "base/time.h"
 
 namespace fireboss::config {

@@ -13,7 +13,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "base/file_descriptor.h"
+#include "base/os/file_descriptor.h"
 
 namespace fireboss::ctl {
 namespace json = boost::json;

@@ -15,7 +15,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "base/file_descriptor.h"
+#include "base/os/file_descriptor.h"
 #include "probes/journal/scanner.h"
 #include "supervisor/adapters/clock/system_clock.h"
 #include "supervisor/ctl/commands.h"

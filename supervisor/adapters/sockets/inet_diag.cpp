@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/file_descriptor.h"
+#include "base/os/file_descriptor.h"
 
 namespace fireboss::sockets {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/os/file_descriptor.h"
 #include "base/result.h"
 
 namespace fireboss::sqlite {
