@@ -32,6 +32,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxInput = 1 << 20;
+// Longer ones, unless a seed is as long, are checked but not changed again: they cost most and grow by
+// themselves.
+constexpr std::size_t kLongestToJoin = 8 * 1024;
 constexpr int kFound = 1, kWrongArguments = 2;
 
 // What the checking process leaves behind for the one that watches it, however it ends.
@@ -119,10 +122,12 @@ struct Options {
 
 void make_up(const Target& target, const Options& options) {
   std::vector<std::string> corpus;
+  std::size_t longest = kLongestToJoin;
   for (const auto& seed : target.seeds) {
     check(target, seed);
     (void)new_places();
     corpus.push_back(seed);
+    longest = std::max(longest, seed.size());
   }
   shared->seeds = corpus.size();
   Mutator mutator(options.seed, target.tokens, target.max_size);
@@ -130,7 +135,7 @@ void make_up(const Target& target, const Options& options) {
   for (std::uint64_t i = 0; i < options.iterations && (options.seconds == 0 || Clock::now() < end); ++i) {
     auto input = mutator.next(corpus);
     check(target, input);
-    if (new_places() > 0) {
+    if (new_places() > 0 && input.size() <= longest) {
       corpus.push_back(std::move(input));
       ++shared->joined;
     }

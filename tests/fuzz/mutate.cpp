@@ -123,10 +123,7 @@ Mutator::Mutator(std::uint64_t seed, std::vector<std::string> tokens, std::size_
     : random_(seed), tokens_(std::move(tokens)), max_size_(max_size) {}
 
 std::string Mutator::next(std::span<const std::string> corpus) {
-  // The smaller of two, mostly: the larger ones cost more and grow by themselves.
-  const auto& one = any(corpus);
-  const auto& two = any(corpus);
-  std::string text = one_in(4) || one.size() <= two.size() ? one : two;
+  std::string text = any(corpus);
   // Mostly one change: many at once leave nothing that can be read.
   std::size_t times = 1;
   while (times < 16 && one_in(2)) {
