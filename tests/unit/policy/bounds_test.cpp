@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "supervisor/policy/codec.h"
+#include "supervisor/policy/engine_state.h"
 #include "supervisor/policy/history.h"
+#include "supervisor/policy/reduce.h"
 #include "supervisor/policy/simulate.h"
 
 namespace fireboss::policy {
@@ -63,6 +65,29 @@ TEST(Bounds, DurationsAndCountsOfAHistory) {
               ElementsAre(HasSubstr("'for' is out of range")));
   EXPECT_THAT(errors_of(R"({"t":0,"event":"counters","running":9223372036854775807})"),
               ElementsAre(HasSubstr("'running' is out of range")));
+}
+
+// Step by step this would take for ever.
+TEST(Bounds, ALifeMayBeOfAnyAge) {
+  Policy policy;
+  policy.recycle_check_every = Millis{60'000};
+  policy.max_age = Millis{3'600'000};
+  const MonoTime now{Millis{30'000}};
+  const auto stepped = step(
+      policy, State{},
+      {.at = now, .body = LifeStarted{.life = "a", .fingerprint = {}, .age = Millis{std::int64_t{1} << 53}}});
+  ASSERT_TRUE(stepped.state.recycle.next_check);
+  EXPECT_GT(*stepped.state.recycle.next_check, now);
+  EXPECT_LE(*stepped.state.recycle.next_check, now + policy.recycle_check_every);
+}
+
+TEST(Bounds, TheNextTimeLiesBehindNow) {
+  const auto ms = [](std::int64_t x) { return MonoTime{Millis{x}}; };
+  EXPECT_EQ(next_after(ms(5), Millis{10}, ms(4)), ms(5));
+  EXPECT_EQ(next_after(ms(5), Millis{10}, ms(5)), ms(15));
+  EXPECT_EQ(next_after(ms(5), Millis{10}, ms(14)), ms(15));
+  EXPECT_EQ(next_after(ms(5), Millis{10}, ms(15)), ms(25));
+  EXPECT_EQ(next_after(ms(-100), Millis{10}, ms(3)), ms(10));
 }
 
 }  // namespace
