@@ -224,10 +224,13 @@ ports::Record EngineCore::make_record(const policy::State& before, const policy:
                      before.operation->step != after.operation->step;
   if (closed || moved) {
     const auto* outcome = std::get_if<policy::ActionOutcome>(&event.body);
+    const auto* timer = std::get_if<policy::TimerDue>(&event.body);
     append_step(action_->steps, before.operation->step, event.at - before.operation->begun,
                 outcome != nullptr ? policy::to_string(outcome->result)
-                : closed           ? "ended"
-                                   : "done",
+                : timer != nullptr && timer->name == "operation"
+                    ? policy::to_string(policy::StepResult::kTimeout)
+                : closed ? "ended"
+                         : "done",
                 outcome != nullptr ? std::string_view(outcome->detail) : std::string_view());
     if (closed) {
       action_->state = after.last_operation ? policy::to_string(after.last_operation->end) : "abandoned";

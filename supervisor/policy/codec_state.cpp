@@ -72,15 +72,16 @@ Result<Policy> decode_policy(std::string_view text) {
       return fail(ErrorCode::kUnsupported, "policy: the key '" + name + "' is not known to this Fireboss");
     const auto& value = member.value();
     if (key->list != nullptr && value.is_array()) {
-      auto& list = policy.*key->list;
-      list.clear();
+      std::vector<std::string> list;
       for (const auto& word : value.get_array())
-        if (word.is_string())
-          list.emplace_back(word.get_string());
+        list.emplace_back(word.is_string() ? std::string_view(word.get_string()) : "");
+      if (const auto set = set_key(policy, *key, std::move(list)); !set)
+        return fail(set.error().in("policy: " + name));
     } else if (key->type == KeyType::kWord && value.is_string()) {
       if (const auto set = set_key(policy, *key, std::string(value.get_string())); !set)
         return fail(set.error().in("policy: " + name));
-    } else if (key->assign != nullptr && key->type != KeyType::kWord && value.is_int64()) {
+    } else if (key->assign != nullptr && key->type != KeyType::kWord && value.is_int64() &&
+               value.get_int64() >= key->least && value.get_int64() <= key->most) {
       key->assign(policy, value.get_int64());
     } else {
       return fail(ErrorCode::kCorrupt, "policy: the key '" + name + "' is not what was written");

@@ -1,6 +1,7 @@
 #pragma once
 // One line of a written history as a JSON object, read field by field.
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <set>
@@ -70,6 +71,10 @@ class HistoryLine {
       wrong(said(key) + " must be a whole number from 0, or null for unknown");
       return std::nullopt;
     }
+    if (value->get_int64() > kMostNumber) {
+      wrong(said(key) + " is out of range: " + std::to_string(kMostNumber) + " is the most");
+      return std::nullopt;
+    }
     return value->get_int64();
   }
   std::optional<bool> flag(const char* key) {
@@ -89,6 +94,10 @@ class HistoryLine {
     const auto parsed = parse_duration(*value);
     if (!parsed) {
       wrong(said(key) + ": " + parsed.error().message);
+      return std::nullopt;
+    }
+    if (*parsed > kMostDuration) {
+      wrong(said(key) + " is out of range: " + format_duration(kMostDuration) + " is the most");
       return std::nullopt;
     }
     return *parsed;
@@ -161,6 +170,10 @@ class HistoryLine {
   }
 
  private:
+  // What is counted on with stays far from where two of them overflow.
+  static constexpr std::int64_t kMostNumber = std::int64_t{1} << 53;
+  static constexpr Millis kMostDuration{std::int64_t{100'000} * 86'400'000};
+
   static std::string said(const char* key) { return "field '" + std::string(key) + "'"; }
 
   const boost::json::object& object_;

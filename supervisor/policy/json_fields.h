@@ -16,6 +16,12 @@
 
 namespace fireboss::policy {
 
+// Whatever is counted or measured stays far below; with more, adding two of them could overflow.
+[[nodiscard]] constexpr bool in_bounds(std::int64_t number) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;
+  return number >= -kMost && number <= kMost;
+}
+
 class ObjectWriter {
  public:
   explicit ObjectWriter(boost::json::object& out) : out_(out) {}
@@ -161,6 +167,11 @@ class ObjectReader {
     } else if constexpr (std::is_same_v<T, MonoTime> || std::is_same_v<T, Millis> || std::is_integral_v<T>) {
       if (!in.is_int64())
         return wrong(where, "is not a whole number");
+      if (!in_bounds(in.get_int64()))
+        return wrong(where, "is out of range");
+      if constexpr (std::is_integral_v<T>)
+        if (!std::in_range<T>(in.get_int64()))
+          return wrong(where, "is out of range");
       if constexpr (std::is_same_v<T, MonoTime>)
         out = MonoTime{Millis{in.get_int64()}};
       else if constexpr (std::is_same_v<T, Millis>)

@@ -96,13 +96,11 @@ void reduce_timer(const Policy& policy, State& state, const std::string& name) {
   if (name == "canary") {
     rotate(policy, state);
     if (state.next_scheduled)
-      while (*state.next_scheduled <= state.now)
-        *state.next_scheduled += policy.canary_every;
+      state.next_scheduled = next_after(*state.next_scheduled, policy.canary_every, state.now);
   } else if (name == "recycle_check") {
     auto& recycle = state.recycle;
     if (recycle.next_check)
-      while (*recycle.next_check <= state.now)
-        *recycle.next_check += policy.recycle_check_every;
+      recycle.next_check = next_after(*recycle.next_check, policy.recycle_check_every, state.now);
     recycle.handled = false;
     if (policy.max_age && alive(state) && state.now - state.life->started >= *policy.max_age)
       recycle.due_since = recycle.due_since.value_or(state.now);

@@ -6,6 +6,12 @@
 
 namespace fireboss::policy {
 
+// The first of `from`, `from` + `every`, ... that lies behind `now`; `every` is above 0. Not step by step: a
+// life may be adopted at any age.
+[[nodiscard]] inline MonoTime next_after(MonoTime from, Millis every, MonoTime now) {
+  return from > now ? from : from + ((now - from) / every + 1) * every;
+}
+
 void reduce_life_started(const Policy& policy, State& state, const LifeStarted& event);
 void reduce_ready(const Policy& policy, State& state, const Ready& event);
 void reduce_life_ended(const Policy& policy, State& state, const LifeEnded& event);

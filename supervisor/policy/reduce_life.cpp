@@ -81,9 +81,7 @@ void begin_life(const Policy& policy, State& state, Life life) {
   resolve_life_alerts(state);
   if (life.fingerprint)
     state.last_fingerprint = life.fingerprint;
-  state.recycle.next_check = life.started + policy.recycle_check_every;
-  while (*state.recycle.next_check <= state.now)
-    *state.recycle.next_check += policy.recycle_check_every;
+  state.recycle.next_check = next_after(life.started, policy.recycle_check_every, state.now);
   state.life = std::move(life);
 }
 

@@ -1,5 +1,5 @@
 // What stands in the record, a line each: KIND VERSION PAYLOAD, or state, decision or policy and a payload.
-// Whatever is read is written again as the same; events are also decided on, in the state that was read last.
+// Whatever is read is written again as the same; events are also decided on, one after the other.
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -42,9 +42,10 @@ class Reading {
   void line(std::string_view text) {
     const auto kind = word(text);
     if (kind == "state") {
-      if (auto state = decode_state(text)) {
+      // Nobody but us writes one, and what holds between its parts is taken for granted: it is not decided
+      // upon.
+      if (const auto state = decode_state(text)) {
         written_again<State>(*state, text, decode_state, [](const State& x) { return encode(x); });
-        state_ = std::move(*state);
       }
     } else if (kind == "decision") {
       if (const auto decision = decode_decision(text)) {

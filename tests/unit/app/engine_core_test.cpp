@@ -85,6 +85,36 @@ TEST_F(EngineCoreTest, FollowsAnOperationToItsCleanEnd) {
   EXPECT_THAT(store_.closed.front().steps, ::testing::HasSubstr("\"step\":\"drain\""));
 }
 
+TEST_F(EngineCoreTest, RecordsAStepThatRanOutOfTimeAsThatAndNotAsDone) {
+  bring_up();
+  degrade();
+  clock_.advance(Millis{30'000});
+  core_.run_due_timers();
+  ASSERT_EQ(core_.operation()->step, policy::Step::kLease) << "a restart does not wait for its evidence";
+  EXPECT_THAT(store_.open->steps, ::testing::HasSubstr("\"result\":\"timeout\",\"step\":\"evidence\""));
+}
+
+// The rest of what was begun: an engine that our own job left down is started, recorded or not.
+TEST_F(EngineCoreTest, StartsAgainWhatItsJobLeftDownThoughItCannotRecordIt) {
+  bring_up();
+  degrade();
+  for (const auto step :
+       {policy::Step::kEvidence, policy::Step::kLease, policy::Step::kPreStop, policy::Step::kDrain})
+    end_step(step);
+  feed(policy::LifeEnded{"a", "success", 0, true, true, std::nullopt, false});
+  store_.trouble = Error{ErrorCode::kFull, "no space"};
+  feed(policy::ActionOutcome{policy::ActionKind::kRestart, policy::Step::kJob, policy::StepResult::kFailed,
+                             ""});
+  end_step(policy::Step::kPostReady);
+  ASSERT_TRUE(core_.operation());
+  EXPECT_EQ(core_.operation()->action, policy::ActionKind::kStart);
+  EXPECT_FALSE(core_.recording());
+  store_.trouble.reset();
+  EXPECT_TRUE(core_.retry_records());
+  ASSERT_TRUE(store_.open);
+  EXPECT_EQ(store_.open->kind, "start");
+}
+
 TEST_F(EngineCoreTest, BeginsNothingThatItCannotRecord) {
   bring_up();
   store_.trouble = Error{ErrorCode::kFull, "no space"};

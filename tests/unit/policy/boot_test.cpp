@@ -171,6 +171,18 @@ TEST_F(DaemonStart, AbandonsAnActionWhoseJobWasNotSentAndRunsPostReadyIfPreStopM
   }
 }
 
+// That firebossd ended is no sign that the restart would fail again.
+TEST_F(DaemonStart, DecidesAnewWithoutAPauseWhatItsPredecessorsEndCutOff) {
+  for (const auto step : {Step::kEvidence, Step::kDrain}) {
+    open_at(step);
+    begin(1100, with_pending(step, "a"));
+    engine_.one(at(1101), ActionOutcome{ActionKind::kRestart, Step::kPostReady, StepResult::kDone, ""});
+    EXPECT_THAT(said(engine_.one(at(1102), CanaryResult{"chat", "a", {"leak", "leak", "leak", "leak"}, {}})),
+                ElementsAre("restart R2"))
+        << to_string(step);
+  }
+}
+
 TEST_F(DaemonStart, FollowsAJobThatSystemdStillRuns) {
   open_at(Step::kJob);
   begin(1100, with_pending(Step::kJob, "a", true));
