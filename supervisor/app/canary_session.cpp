@@ -11,6 +11,7 @@
 
 #include "base/os/file_descriptor.h"
 #include "canary/suite/ask.h"
+#include "supervisor/app/redact.h"
 
 namespace fireboss::app {
 namespace asio = boost::asio;
@@ -82,6 +83,12 @@ Result<std::string> CanarySession::api_key() const {
 Result<void> CanarySession::credential() const {
   const auto key = api_key();
   return key ? Result<void>{} : fail(key.error());
+}
+
+std::string CanarySession::without_key(std::string text) const {
+  if (const auto key = api_key())
+    mask(text, *key);
+  return text;
 }
 
 Result<void> CanarySession::who_answers() const {
@@ -193,6 +200,8 @@ asio::awaitable<GradedRun> CanarySession::run(std::string variant_name, int n) {
     graded.graded = canary::grade(canary::exact_task(prompts[i], suite.max_tokens), call.response, options);
     if (graded.graded.grade != canary::Grade::kPass) {
       graded.body = call.response.body.empty() ? call.response.error : std::move(call.response.body);
+      // An engine, or a proxy before it, may well say which key it did not like.
+      mask(graded.body, *key);
       if (graded.body.size() > raw_reply_bytes_)
         graded.body.resize(raw_reply_bytes_);
     }

@@ -57,6 +57,8 @@ class CanarySession {
 
   // Whether the configured API key can be read; it does not come or go while firebossd runs.
   [[nodiscard]] Result<void> credential() const;
+  // The configured key, should it stand in `text`, masked.
+  [[nodiscard]] std::string without_key(std::string text) const;
   // Whether the listener on the engine's port is the engine's: kBusy names who it is, kUnavailable: nobody
   // listens.
   [[nodiscard]] Result<void> who_answers() const;

@@ -31,9 +31,22 @@ void append_step(std::string& steps, policy::Step step, Millis since_begun, std:
   steps = json::serialize(array);
 }
 
+// Written in one turn of the loop: each is a transaction with its fdatasync, and the watchdog waits for the
+// turn's end.
+constexpr int kRecordsATurn = 64;
+// What waits keeps its raw replies and its state up to here; beyond it only events, decisions and the newest
+// state, which are all that replay needs.
+constexpr std::size_t kWaitingWhole = 256;
+
 policy::OwnFaultKind fault_of(const Error& error) {
-  return error.code == ErrorCode::kBusy ? policy::OwnFaultKind::kDatabaseLocked
-                                        : policy::OwnFaultKind::kDiskFull;
+  switch (error.code) {
+    case ErrorCode::kBusy:
+      return policy::OwnFaultKind::kDatabaseLocked;
+    case ErrorCode::kFull:
+      return policy::OwnFaultKind::kDiskFull;
+    default:
+      return policy::OwnFaultKind::kRecordFailed;
+  }
 }
 
 bool same_operation(const std::optional<policy::Operation>& a, const std::optional<policy::Operation>& b) {
@@ -56,7 +69,9 @@ Result<void> EngineCore::restore() {
   if (*stored) {
     auto state = policy::decode_state(**stored);
     if (!state)
-      return fail(state.error().in("stored state of engine '" + engine_.name + "'"));
+      return fail(state.error().code, state.error().message +
+                                          " (as recorded): start the Fireboss that wrote it, or restore the "
+                                          "newest backup of the database, see docs/operating.md");
     state_ = std::move(*state);
   }
   auto action = store_.open_action(engine_.name);
@@ -121,7 +136,7 @@ void EngineCore::step(MonoTime at, const policy::EventBody& body, std::vector<po
   auto stepped = policy::step(engine_.policy, state_, event);
   auto record = make_record(state_, event, stepped);
   if (!waiting_.empty()) {
-    waiting_.push_back(with_extras(std::move(record)));
+    put_aside(with_extras(std::move(record)));
     take(stepped);
     return;
   }
@@ -140,18 +155,26 @@ void EngineCore::step(MonoTime at, const policy::EventBody& body, std::vector<po
   action_ = action_before;
   const policy::Event fault{at, policy::OwnFault{fault_, false}};
   auto refused = policy::step(engine_.policy, state_, fault);
-  waiting_.push_back(make_record(state_, fault, refused));
+  put_aside(make_record(state_, fault, refused));
   take(refused);
   stepped = policy::step(engine_.policy, state_, event);
   auto again = make_record(state_, event, stepped);
   again.raw_replies = std::move(record.raw_replies);
   again.counts = std::move(record.counts);
-  waiting_.push_back(std::move(again));
+  put_aside(std::move(again));
   take(stepped);
 }
 
+void EngineCore::put_aside(ports::Record record) {
+  if (waiting_.size() >= kWaitingWhole) {
+    record.raw_replies.clear();
+    waiting_.back().state.clear();
+  }
+  waiting_.push_back(std::move(record));
+}
+
 bool EngineCore::retry_records() {
-  while (!waiting_.empty()) {
+  for (int turn = 0; turn < kRecordsATurn && !waiting_.empty(); ++turn) {
     const auto recorded = store_.record(waiting_.front());
     if (!recorded) {
       store_trouble_ = recorded.error().message;
@@ -162,11 +185,11 @@ bool EngineCore::retry_records() {
       action_->id = *recorded->action;
     waiting_.pop_front();
   }
-  if (!store_trouble_.empty()) {
+  if (waiting_.empty() && !store_trouble_.empty()) {
     store_trouble_.clear();
     feed(policy::OwnFault{fault_, true});
   }
-  return waiting_.empty();
+  return true;
 }
 
 void EngineCore::take(const policy::Stepped& stepped) {

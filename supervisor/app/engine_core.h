@@ -35,7 +35,8 @@ class EngineCore {
   void run_due_timers();
   [[nodiscard]] std::optional<MonoTime> next_timer() const;
 
-  // While the store refuses records they wait here in order; nothing new begins. True once all are written.
+  // While the store refuses records they wait here in order; nothing new begins. Writes a bounded number of
+  // them. True: some were written, and more may wait: recording() tells. False: the store still refuses.
   bool retry_records();
   [[nodiscard]] bool recording() const { return waiting_.empty(); }
   [[nodiscard]] const std::string& store_trouble() const { return store_trouble_; }
@@ -53,6 +54,7 @@ class EngineCore {
   ports::Record make_record(const policy::State& before, const policy::Event& event,
                             const policy::Stepped& stepped);
   void take(const policy::Stepped& stepped);
+  void put_aside(ports::Record record);
 
   const config::Engine& engine_;
   ports::Clock& clock_;

@@ -102,8 +102,8 @@ asio::awaitable<EngineSupervisor::StepDone> EngineSupervisor::carry_out(policy::
 asio::awaitable<std::vector<ports::RawReply>> EngineSupervisor::gather_evidence(policy::StepDue due) {
   std::vector<ports::RawReply> evidence;
   const auto keep = [&](const char* what, std::string body) {
-    evidence.push_back(
-        {engine_.name, what, "evidence", static_cast<int>(evidence.size()), bounded(std::move(body))});
+    evidence.push_back({engine_.name, what, "evidence", static_cast<int>(evidence.size()),
+                        bounded(session_.without_key(std::move(body)))});
   };
   if (snapshot_)
     keep("unit", unit_facts(*snapshot_));
@@ -149,14 +149,39 @@ asio::awaitable<policy::ActionOutcome> EngineSupervisor::drain(policy::StepDue d
   co_return late;
 }
 
+// The job was sent by a firebossd that has ended: it is followed to its end, never sent again.
+asio::awaitable<policy::ActionOutcome> EngineSupervisor::follow_job(policy::StepDue due) {
+  policy::ActionOutcome outcome{due.action, due.step, policy::StepResult::kTimeout,
+                                "the job that an earlier firebossd sent did not end in time"};
+  asio::steady_timer timer(executor_);
+  while (!stopping_ && ports_.clock.mono() < due.deadline) {
+    if (snapshot_ && snapshot_->job_id == 0) {
+      const bool up = snapshot_->active == ports::ActiveState::kActive;
+      outcome.result = up ? policy::StepResult::kDone : policy::StepResult::kFailed;
+      outcome.detail = "sent by an earlier firebossd; " + engine_.unit + " is " + snapshot_->sub_state;
+      break;
+    }
+    timer.expires_after(kDrainPoll);
+    co_await timer.async_wait(kTuple);
+  }
+  co_return outcome;
+}
+
 asio::awaitable<policy::ActionOutcome> EngineSupervisor::send_job(policy::StepDue due) {
   policy::ActionOutcome outcome{due.action, due.step, policy::StepResult::kFailed, ""};
+  if (std::exchange(followed_job_, false))
+    co_return co_await follow_job(due);
   // What our own job left down is the rest of what was recorded when it was begun.
   const auto& operation = core_.state().operation;
   if (!core_.recording() && !(operation && operation->own_retry)) {
     outcome.detail = "not begun: it cannot be recorded (" + core_.store_trouble() + ")";
     co_return outcome;
   }
+  // Clears the start counter, so that our own start cannot hit the limit. Before the last look, not after it:
+  // between that and the job nothing may come that takes time.
+  if (const auto reset = co_await ports_.units.reset_failed(engine_.unit);
+      !reset && reset.error().code != ErrorCode::kNotFound)
+    spdlog::warn("{}: reset-failed: {}; going on", engine_.name, reset.error().message);
   const auto now = co_await ports_.units.snapshot(engine_.unit);
   if (!now) {
     outcome.detail = now.error().message;
@@ -183,12 +208,9 @@ asio::awaitable<policy::ActionOutcome> EngineSupervisor::send_job(policy::StepDu
                      " too (Requires=, BindsTo= or PartOf=): not sent; see docs/operating.md";
     co_return outcome;
   }
-  // Clears the start counter, so that our own start cannot hit the limit.
-  if (const auto reset = co_await ports_.units.reset_failed(engine_.unit); !reset)
-    spdlog::warn("{}: reset-failed: {}; going on", engine_.name, reset.error().message);
   tracker_.expect_own_job(true);
   const auto patience = std::max(due.deadline - ports_.clock.mono(), Millis{1'000});
-  // Named and of its final type: see the note on g++ 12 in control_server.cpp.
+  // Named and of its final type: see docs/adr on g++ 12.
   const std::function<void()> sent = [name = engine_.name, start, unit = engine_.unit] {
     spdlog::warn("{}: {} of {} sent", name, start ? "StartUnit" : "RestartUnit", unit);
   };
@@ -206,6 +228,9 @@ asio::awaitable<policy::ActionOutcome> EngineSupervisor::send_job(policy::StepDu
                      : job.error().code == ErrorCode::kBusy  ? policy::StepResult::kCanceled
                                                              : policy::StepResult::kFailed;
     outcome.detail = job.error().message;
+    // After a deadline it may still come; what was refused will not, and the next life is not our doing.
+    if (job.error().code != ErrorCode::kTimeout)
+      tracker_.expect_own_job(false);
   }
   co_return outcome;
 }

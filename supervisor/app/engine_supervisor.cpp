@@ -46,7 +46,8 @@ EngineSupervisor::EngineSupervisor(asio::any_io_executor executor, const config:
       wake_(executor),
       changed_(executor, asio::steady_timer::time_point::max()) {}
 
-Result<void> EngineSupervisor::restore() {
+Result<void> EngineSupervisor::restore(bool foreign) {
+  foreign_record_ = foreign;
   auto restored = core_.restore();
   if (restored)
     take_deadlines();
@@ -89,8 +90,10 @@ asio::awaitable<void> EngineSupervisor::main_loop() {
     notice_suspend();
     if (!core_.recording() && now >= record_retry_) {
       if (core_.retry_records()) {
-        spdlog::info("{}: the record is being written again", engine_.name);
         record_backoff_ = Millis{0};
+        record_retry_ = now;
+        if (core_.recording())
+          spdlog::info("{}: the record is being written again", engine_.name);
       } else {
         record_backoff_ = std::clamp(record_backoff_ * 2, kRecordRetryFirst, kRecordRetryMost);
         record_retry_ = now + record_backoff_;
@@ -162,10 +165,17 @@ void EngineSupervisor::take_snapshot(const ports::UnitSnapshot& snapshot) {
     started_ = true;
     spdlog::info("{}: {} is {} ({})", engine_.name, engine_.unit, snapshot.sub_state,
                  tracker_.life().empty() ? "no life" : "life " + tracker_.life());
-    if (const auto pending = core_.pending())
-      spdlog::warn("{}: a {} was under way when firebossd ended, in step {}", engine_.name,
-                   policy::to_string(pending->action), policy::to_string(pending->step));
-    feed(policy::DaemonStarted{core_.pending(), tracker_.life(), ports_.clock.boot_id()});
+    auto pending = core_.pending();
+    if (pending) {
+      pending->job_running = snapshot.job_id != 0;
+      followed_job_ = pending->step == policy::Step::kJob && pending->job_running;
+      spdlog::warn("{}: a {} was under way when firebossd ended, in step {}{}", engine_.name,
+                   policy::to_string(pending->action), policy::to_string(pending->step),
+                   pending->job_running ? "; systemd has a job for it still" : "");
+    }
+    if (followed_job_)
+      tracker_.expect_own_job(true);
+    feed(policy::DaemonStarted{std::move(pending), tracker_.life(), ports_.clock.boot_id(), foreign_record_});
     feed(policy::Configured{engine_.policy_hash, engine_.suite.hash, std::nullopt});
   }
   take_events(std::move(events));
@@ -232,11 +242,19 @@ void EngineSupervisor::feed(policy::EventBody body, std::vector<ports::RawReply>
 // The unit is not Type=notify: it is ready when a listener that is ours has answered its model list.
 asio::awaitable<void> EngineSupervisor::await_answer(std::string life) {
   const auto self = shared_from_this();
+  if (const auto key = session_.credential(); !key)
+    spdlog::error("{}: {}; nothing is asked without it", engine_.name, key.error().message);
+  std::string told;
   while (!stopping_ && tracker_.life() == life && tracker_.needs_answer()) {
     const auto models = co_await session_.models();
     if (models && tracker_.life() == life) {
       take_events(tracker_.on_answers(life, ports_.clock.mono()));
       co_return;
+    }
+    // That nobody listens yet is what loading looks like; anything else is not, and is told once.
+    if (!models && models.error().code != ErrorCode::kUnavailable && models.error().message != told) {
+      told = models.error().message;
+      spdlog::warn("{}: not ready yet: {}", engine_.name, told);
     }
     co_await pause(kAnswerRetry);
   }

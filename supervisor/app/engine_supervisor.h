@@ -46,8 +46,8 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   EngineSupervisor(boost::asio::any_io_executor executor, const config::Engine& engine,
                    std::uint64_t raw_reply_bytes, const probes::SignatureSet& signatures, Ports ports);
 
-  // Reads the record back; an error means that this engine cannot be supervised.
-  Result<void> restore();
+  // Reads the record back; an error means that this engine cannot be supervised. `foreign` as in Supervisor.
+  Result<void> restore(bool foreign);
   // Begins to follow the unit. Everything later happens on the loop.
   void start();
   void stop();
@@ -55,6 +55,8 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   // The loop has turned for this engine within its bounds: what the watchdog is fed by.
   [[nodiscard]] MonoTime last_progress() const { return last_progress_; }
   [[nodiscard]] const std::string& name() const { return engine_.name; }
+  // That this firebossd began is in the record.
+  [[nodiscard]] bool begun() const { return started_ && core_.recording(); }
 
   // The operator's verbs.
   boost::asio::awaitable<Result<boost::json::value>> run_canary(
@@ -87,6 +89,7 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   boost::asio::awaitable<StepDone> carry_out(policy::StepDue due);
   boost::asio::awaitable<std::vector<ports::RawReply>> gather_evidence(policy::StepDue due);
   boost::asio::awaitable<policy::ActionOutcome> drain(policy::StepDue due);
+  boost::asio::awaitable<policy::ActionOutcome> follow_job(policy::StepDue due);
   boost::asio::awaitable<policy::ActionOutcome> send_job(policy::StepDue due);
 
   boost::asio::awaitable<Result<boost::json::value>> calibrate_variants(
@@ -136,8 +139,10 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   std::optional<ports::UnitSnapshot> snapshot_;
   WallTime journal_since_{};    // from where on the journal is followed
   std::string answering_life_;  // await_answer() is under way for it
+  bool foreign_record_ = false;
   bool started_ = false, stopping_ = false, woken_ = false;
   bool canary_running_ = false, step_running_ = false, calibrating_ = false;
+  bool followed_job_ = false;  // sent by an earlier firebossd, and still running when this one looked
   bool settling_lines_ = false, looking_at_port_ = false;
   bool counters_told_ = true;  // the metrics page, when it last came, was one that tells counters
   std::optional<Millis> suspended_so_far_;

@@ -19,6 +19,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr int kCalibrationCalls = 40;  // a variant, unless told otherwise (design section 5)
+constexpr Millis kCalibrationPatience{2 * 3'600'000};
 
 json::array decisions_json(const std::vector<policy::Decision>& decisions) {
   json::array out;
@@ -104,6 +105,7 @@ asio::awaitable<Result<json::value>> EngineSupervisor::calibrate(
 asio::awaitable<Result<json::value>> EngineSupervisor::calibrate_variants(
     std::vector<std::pair<std::string, int>> calls, std::function<void(std::string_view)> progress) {
   const auto life = tracker_.life();
+  const auto give_up = ports_.clock.mono() + kCalibrationPatience;
   json::array variants;
   std::vector<Measured> all;
   for (const auto& variant : engine_.policy.variants) {
@@ -119,6 +121,10 @@ asio::awaitable<Result<json::value>> EngineSupervisor::calibrate_variants(
       if (stopping_ || tracker_.life() != life)
         co_return fail(ErrorCode::kUnavailable,
                        "the engine's life changed during the calibration: begin again");
+      if (ports_.clock.mono() > give_up)
+        co_return fail(ErrorCode::kTimeout,
+                       "not done within " + humane_duration(kCalibrationPatience) +
+                           ", while no other canary runs: ask for fewer calls (--calls " + variant + "=N)");
       const auto& graded = run.calls.front().graded;
       if (graded.grade == canary::Grade::kInconclusive)
         co_return fail(ErrorCode::kUnavailable, "a call of " + variant + " could not be measured (" +

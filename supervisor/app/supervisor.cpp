@@ -49,9 +49,9 @@ Supervisor::Supervisor(asio::any_io_executor executor, const config::Config& con
 
 Supervisor::~Supervisor() = default;
 
-Result<void> Supervisor::restore() {
+Result<void> Supervisor::restore(bool foreign) {
   for (const auto& engine : engines_)
-    if (auto restored = engine->restore(); !restored)
+    if (auto restored = engine->restore(foreign); !restored)
       return fail(restored.error().in("engine '" + engine->name() + "'"));
   return {};
 }
@@ -70,6 +70,10 @@ bool Supervisor::progressing() const {
   const auto now = ports_.clock.mono();
   return std::all_of(engines_.begin(), engines_.end(),
                      [now](const auto& engine) { return now - engine->last_progress() < kProgressBound; });
+}
+
+bool Supervisor::begun() const {
+  return std::all_of(engines_.begin(), engines_.end(), [](const auto& engine) { return engine->begun(); });
 }
 
 std::string Supervisor::status_line() const {

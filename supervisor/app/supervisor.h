@@ -21,8 +21,9 @@ class Supervisor {
   Supervisor(boost::asio::any_io_executor executor, const config::Config& config, Ports ports);
   ~Supervisor();
 
-  // Reads every engine's record back; the error names the engine.
-  Result<void> restore();
+  // Reads every engine's record back; the error names the engine. `foreign`: the record is of another machine
+  // or older than what happened since (sqlite::Generation), and nothing acts before a full canary.
+  Result<void> restore(bool foreign);
   void start();
   void stop();
 
@@ -30,6 +31,8 @@ class Supervisor {
   [[nodiscard]] std::vector<ControlVerb> verbs();
   // Whether every engine's loop has shown progress lately: what the watchdog is fed by.
   [[nodiscard]] bool progressing() const;
+  // Whether every engine has recorded that this firebossd began, and with it what restore() was told.
+  [[nodiscard]] bool begun() const;
   // One line for systemd's StatusText.
   [[nodiscard]] std::string status_line() const;
 

@@ -1,6 +1,10 @@
 // firebossd: configuration, adapters, one event loop, and the exit status that systemd reads.
+#include <array>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <pwd.h>
 #include <string>
 #include <sys/stat.h>
@@ -16,6 +20,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 #include <systemd/sd-daemon.h>
+#include <systemd/sd-id128.h>
 
 #include "supervisor/adapters/clock/system_clock.h"
 #include "supervisor/adapters/journal/systemd_journal.h"
@@ -77,6 +82,43 @@ asio::awaitable<void> feed_watchdog(const app::Supervisor& supervisor) {
   }
 }
 
+std::string machine_id() {
+  sd_id128_t id;
+  std::array<char, SD_ID128_STRING_MAX> text{};
+  return sd_id128_get_machine(&id) < 0 ? std::string() : sd_id128_to_string(id, text.data());
+}
+
+// Whether the record is this machine's own and whole. Not being able to tell is our own trouble and keeps
+// nothing from acting.
+std::optional<sqlite::Generation> open_generation(sqlite::SqliteStore& store, const std::string& file) {
+  auto generation = sqlite::Generation::open(store, file, machine_id());
+  if (!generation) {
+    spdlog::warn("{}; whether the record is this machine's newest is not checked",
+                 generation.error().message);
+    return std::nullopt;
+  }
+  if (generation->finding().origin != sqlite::Origin::kMatched)
+    spdlog::warn("{}; nothing acts before a full canary", generation->finding().text);
+  return std::move(*generation);
+}
+
+// A new generation once what follows from the old one is recorded; from then on it is told of every event.
+asio::awaitable<void> renew_generation(sqlite::Generation* generation, sqlite::SqliteStore* store,
+                                       const app::Supervisor* supervisor) {
+  constexpr std::chrono::seconds kLook{1};
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (!supervisor->begun()) {
+    timer.expires_after(kLook);
+    if (std::get<0>(co_await timer.async_wait(asio::as_tuple(asio::use_awaitable))))
+      co_return;
+  }
+  if (const auto renewed = generation->renew(); !renewed) {
+    spdlog::warn("{}; the next start will take the record for a restored one", renewed.error().message);
+    co_return;
+  }
+  store->on_recorded([generation](std::int64_t event) { generation->note(event); });
+}
+
 Result<std::vector<std::uint32_t>> uids_of(const std::vector<std::string>& users) {
   std::vector<std::uint32_t> uids;
   for (const auto& user : users) {
@@ -110,12 +152,15 @@ int run(const config::Config& config) {
   if (!uids)
     return give_up(kExitConfig, uids.error().message);
 
+  auto generation = open_generation(**store, config.generation_file);
+  const bool foreign = generation && generation->finding().origin != sqlite::Origin::kMatched;
+
   asio::io_context loop(1);
   sdbus::SystemdUnits units(loop.get_executor(), {.address = config.bus_address});
   journal::SystemdJournal journal(loop.get_executor());
   sockets::KernelSockets sockets;
   app::Supervisor supervisor(loop.get_executor(), config, {clock, **store, units, journal, sockets});
-  if (const auto restored = supervisor.restore(); !restored)
+  if (const auto restored = supervisor.restore(foreign); !restored)
     return give_up(exit_status(restored.error().code), restored.error().message);
   app::ControlServer control(loop.get_executor(), supervisor.verbs(), *uids);
   if (const auto listening = control.listen(config.control_socket); !listening)
@@ -133,6 +178,8 @@ int run(const config::Config& config) {
   });
   supervisor.start();
   asio::co_spawn(loop, feed_watchdog(supervisor), asio::detached);
+  if (generation)
+    asio::co_spawn(loop, renew_generation(&*generation, store->get(), &supervisor), asio::detached);
   spdlog::info("firebossd {} {}", FIREBOSS_VERSION, supervisor.status_line());
   sd_notifyf(0, "READY=1\nSTATUS=%s", supervisor.status_line().c_str());
   loop.run();

@@ -21,7 +21,7 @@ enum class ActionKind { kRestart, kRecycle, kStart };  // kStart: a dead unit th
 enum class Step { kEvidence, kLease, kPreStop, kDrain, kJob, kReady, kVerify, kPostReady };
 enum class StepResult { kDone, kFailed, kTimeout, kCanceled };
 enum class Mode { kObserve, kEnforce };
-enum class OwnFaultKind { kDatabaseLocked, kDiskFull, kBusLost, kInspectionBlocked };
+enum class OwnFaultKind { kDatabaseLocked, kDiskFull, kBusLost, kInspectionBlocked, kRecordFailed };
 
 struct LifeStarted {
   std::string life;

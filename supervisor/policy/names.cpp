@@ -45,9 +45,9 @@ struct Words<Mode> {
 };
 template <>
 struct Words<OwnFaultKind> {
-  static constexpr std::array<std::string_view, 4> kAll{"database_locked", "disk_full", "bus_lost",
-                                                        "inspection_blocked"};
-  static constexpr auto kLast = OwnFaultKind::kInspectionBlocked;
+  static constexpr std::array<std::string_view, 5> kAll{"database_locked", "disk_full", "bus_lost",
+                                                        "inspection_blocked", "record_failed"};
+  static constexpr auto kLast = OwnFaultKind::kRecordFailed;
 };
 template <>
 struct Words<LifeEnd> {

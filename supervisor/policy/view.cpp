@@ -220,7 +220,8 @@ Millis blocked_alert_after(const Policy& policy) {
 }
 
 std::optional<OwnFaultKind> blocking_fault(const State& state) {
-  for (const auto kind : {OwnFaultKind::kDatabaseLocked, OwnFaultKind::kDiskFull, OwnFaultKind::kBusLost})
+  for (const auto kind : {OwnFaultKind::kDatabaseLocked, OwnFaultKind::kDiskFull, OwnFaultKind::kRecordFailed,
+                          OwnFaultKind::kBusLost})
     if (state.own_faults.contains(kind))
       return kind;
   return std::nullopt;

@@ -57,7 +57,9 @@ std::optional<Want> want_by_progress(const Policy& policy, const State& state) {
       roles.append(roles.empty() ? "" : ", ").append(role);
     return Want{.about = "roles",
                 .rule = "R6",
-                .what = fmt::format("engine dead: no process of {} although the unit is up", roles),
+                .what = state.journal_death
+                            ? std::string("engine dead: its log says so and the canary finds nobody")
+                            : fmt::format("engine dead: no process of {} although the unit is up", roles),
                 .evidence = state.now};
   }
   const auto still = standstill(policy, state);
@@ -269,7 +271,9 @@ std::vector<Decision> arbitrate(const Policy& policy, const State& state) {
   const bool unfinished = want->about == "down";
   std::vector<Decision> out;
 
-  const bool fresh_evidence = want->about == "degraded" && want->evidence == state.now;
+  // The operator's word counts each time it is given, as does each new finding: the answer may be the same.
+  const bool fresh_evidence =
+      (want->about == "degraded" || want->about == "asked") && want->evidence == state.now;
   if (state.operation) {
     // What is left of a concluded operation is a hook; then this is decided. And while it has not yet brought
     // a new life, the operation itself is the answer to what is wrong with the old one.

@@ -344,6 +344,8 @@ Result<ports::Recorded> SqliteStore::record(const ports::Record& record) {
     return recorded;
   if (auto done = transaction->commit(); !done)
     return fail(std::move(done.error()));
+  if (on_recorded_)
+    on_recorded_(recorded->event);
   return recorded;
 }
 

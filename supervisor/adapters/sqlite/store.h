@@ -1,5 +1,7 @@
 #pragma once
 // The record in SQLite: ports::Store.
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +38,9 @@ class SqliteStore final : public ports::Store {
   Result<std::vector<ports::EventRow>> events(const std::string& engine, std::int64_t after,
                                               int limit) override;
 
+  // Called with the event's id after every record() that succeeded.
+  void on_recorded(std::function<void(std::int64_t)> told) { on_recorded_ = std::move(told); }
+
   // The connection, for the other parts of this folder and for tests.
   [[nodiscard]] Database& database() { return *database_; }
 
@@ -46,6 +51,7 @@ class SqliteStore final : public ports::Store {
 
   std::unique_ptr<Database> database_;
   std::unique_ptr<Statements> statements_;
+  std::function<void(std::int64_t)> on_recorded_;
 };
 
 }  // namespace fireboss::sqlite

@@ -151,6 +151,34 @@ def test_newer():
     check("status says so too", "newer" in fireboss("status", ok=(3,)).stderr)
 
 
+def test_restored():
+    """An old copy of the record comes back: it is noticed, told, and nothing acts before a full canary."""
+    healthy()
+    run("systemctl", "stop", "firebossd")
+    shutil.copy(DB, "/tmp/old.db")
+    start_firebossd()
+    wait("goes on", lambda: len(events("daemon_started")) == 2)
+    check("not taken for restored", not events("daemon_started")[-1]["restored"])
+    canary(ok=(0,))
+    run("systemctl", "stop", "firebossd")
+    for suffix in ("-wal", "-shm"):
+        if os.path.exists(DB + suffix):
+            os.unlink(DB + suffix)
+    shutil.copy("/tmp/old.db", DB)
+    run("chown", "fireboss:fireboss", DB)
+    behave(chat="wrong", only_pid=main_pid())
+    start_firebossd()
+    wait("noticed", lambda: events("daemon_started") and events("daemon_started")[-1]["restored"])
+    check("told", "nothing acts before a full canary" in journal())
+    # The full canary is due at once, finds the wrong answers, and then the engine is restarted.
+    wait("alerted, and over once asked", lambda: alerts("own_fault/restored")
+         and not alerts("own_fault/restored", only_open=True))
+    wait("restarted", lambda: [a for a in actions() if a["state"] == "clean"])
+    check("one job in all", sent() == 1 and starts() == 2, (sent(), starts()))
+    run("systemctl", "restart", "firebossd")
+    wait("its own again", lambda: not events("daemon_started")[-1]["restored"])
+
+
 @broken_record
 def test_altered():
     history()

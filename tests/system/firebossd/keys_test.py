@@ -67,6 +67,22 @@ def test_credential_missing():
     check("the alert is over", not alerts("inconclusive%", only_open=True))
 
 
+def test_what_keeps_an_engine_from_being_ready_is_told():
+    """Without sd_notify an engine is ready when it answers its model list: why it does not is in the log, once."""
+    with_key()
+    scripted_unit(run_now=False, type_="exec")
+    behave(key=KEY)
+    run("systemctl", "start", UNIT)
+    start_firebossd()
+    wait("the missing credential", lambda: "LoadCredential=engine-key" in journal())
+    write(CREDENTIAL, "sk-another\n", mode=0o600)
+    load_credential()
+    run("systemctl", "restart", "firebossd")
+    wait("the refused key", lambda: "not ready yet" in journal() and "401" in journal())
+    check("once", journal().count("not ready yet") == 1, journal().count("not ready yet"))
+    check("nobody was restarted", not actions() and starts() == 1)
+
+
 def test_credential_unreadable_or_empty():
     with_key()
     write(CREDENTIAL, "", mode=0o600)

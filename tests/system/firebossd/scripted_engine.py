@@ -99,7 +99,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                           "bytes": len(body)})
         key = behaviour()["key"]
         if key and self.headers.get("Authorization") != f"Bearer {key}":
-            self.send(b'{"error":{"message":"invalid api key"}}', 401)
+            self.send(json.dumps({"error": {"message": f"invalid api key: {self.headers.get('Authorization')}"}}).encode(), 401)
             return False
         return True
 

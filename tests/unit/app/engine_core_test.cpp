@@ -145,6 +145,46 @@ TEST_F(EngineCoreTest, WritesWhatWaitedInOrderAndThenGoesOn) {
   EXPECT_TRUE(core_.operation() || core_.canary());
 }
 
+// A disk that stays full beside an engine that dies again and again: nothing is lost, what it needs has
+// bounds, and what waited is written in turns, between which the watchdog is fed.
+TEST_F(EngineCoreTest, WritesMuchThatWaitedInTurns) {
+  bring_up();
+  store_.trouble = Error{ErrorCode::kFull, "no room"};
+  store_.records.clear();
+  for (int i = 0; i < 400; ++i) {
+    clock_.advance(Millis{1'000});
+    core_.feed(policy::CanaryResult{"chat", "a", {"ok", "ok", "ok", "leak"}, policy::Purpose::kScheduled},
+               {{"drill", "chat", "leak", 3, std::string(1'000, 'x')}});
+  }
+  store_.trouble.reset();
+  EXPECT_TRUE(core_.retry_records());
+  EXPECT_FALSE(core_.recording());
+  EXPECT_LE(store_.records.size(), 100U);
+  for (int turn = 0; turn < 20 && !core_.recording(); ++turn)
+    EXPECT_TRUE(core_.retry_records());
+  ASSERT_TRUE(core_.recording());
+  std::size_t canaries = 0, replies = 0;
+  for (const auto& record : store_.records) {
+    canaries += record.event.kind == "canary" ? 1U : 0U;
+    replies += record.raw_replies.size();
+  }
+  EXPECT_EQ(canaries, 400U);
+  EXPECT_GT(replies, 200U);
+  EXPECT_LE(replies, 256U);
+  EXPECT_EQ(*store_.last_state, policy::encode(core_.state()));
+}
+
+TEST_F(EngineCoreTest, CallsWhatTheStoreCannotWriteByItsName) {
+  bring_up();
+  store_.trouble = Error{ErrorCode::kInternal, "constraint failed"};
+  degrade();
+  EXPECT_EQ(core_.state().own_faults.count(policy::OwnFaultKind::kRecordFailed), 1U);
+  EXPECT_FALSE(core_.operation());
+  store_.trouble.reset();
+  EXPECT_TRUE(core_.retry_records());
+  EXPECT_TRUE(core_.state().own_faults.empty());
+}
+
 TEST_F(EngineCoreTest, TakesUpTheOperationThatItsPredecessorLeftOpen) {
   bring_up();
   degrade();

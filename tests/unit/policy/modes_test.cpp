@@ -266,5 +266,19 @@ TEST(GuardVerdict, ThatIsUnreachableIsNoProofAndNoAlarm) {
   EXPECT_THAT(said(engine.feed(1000, Guard{"stop", "unreachable", "worker"})), ElementsAre("no_action R9"));
 }
 
+// The answer is the same, the wish is another: a wish that stays open would be carried out by a later
+// `enforce`.
+TEST(ObserveTest, ARestartAskedForTwiceIsRefusedTwiceAndNotKept) {
+  Engine engine;
+  engine.policy.mode = Mode::kObserve;
+  engine.healthy("a");
+  for (const double t : {100.0, 150.0}) {
+    engine.feed(t, OperatorRestart{"new weights"});
+    EXPECT_FALSE(engine.state.asked.has_value()) << t;
+  }
+  engine.feed(200, OperatorMode{Mode::kEnforce});
+  EXPECT_FALSE(engine.state.operation.has_value());
+}
+
 }  // namespace
 }  // namespace fireboss::policy
