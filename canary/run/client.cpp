@@ -110,6 +110,15 @@ ErrorCode code_of(Fault fault) {
   return ErrorCode::kUnavailable;
 }
 
+// 503 and 429 are what an engine says that is loading or busy; the rest will be the same next time.
+ErrorCode code_of_status(int status) {
+  if (status == 401 || status == 403)
+    return ErrorCode::kDenied;
+  if (status == 404)
+    return ErrorCode::kNotFound;
+  return status >= 300 && status < 500 && status != 429 ? ErrorCode::kInvalid : ErrorCode::kUnavailable;
+}
+
 asio::awaitable<Result<std::string>> get_page(Get& get) {
   Connection connection(co_await asio::this_coro::executor, get.endpoint, get.deadlines, get.limits,
                         get.check, get.reserve_bytes);
@@ -125,8 +134,9 @@ asio::awaitable<Result<std::string>> get_page(Get& get) {
                    response.error + " (" + std::string(to_string(response.fault)) + ")");
   }
   if (response.http_status != 200) {
-    co_return fail(ErrorCode::kUnavailable, connection.authority() + ": GET " + get.target + ": status " +
-                                                std::to_string(response.http_status.value_or(0)));
+    co_return fail(code_of_status(response.http_status.value_or(0)),
+                   connection.authority() + ": GET " + get.target + ": status " +
+                       std::to_string(response.http_status.value_or(0)));
   }
   co_return std::move(response.body);
 }

@@ -102,21 +102,25 @@ std::optional<sqlite::Generation> open_generation(sqlite::SqliteStore& store, co
   return std::move(*generation);
 }
 
-// A new generation once what follows from the old one is recorded; from then on it is told of every event.
-asio::awaitable<void> renew_generation(sqlite::Generation* generation, sqlite::SqliteStore* store,
+// A new generation; from then on it is told of every event.
+void renew(sqlite::Generation& generation, sqlite::SqliteStore& store) {
+  if (const auto renewed = generation.renew(); !renewed)
+    return spdlog::warn("{}; the next start may take the record for a restored one", renewed.error().message);
+  store.on_recorded([&generation](std::int64_t event) { generation.note(event); });
+}
+
+// After a mismatch only once it is recorded what follows from it: a firebossd that is killed before has told
+// nobody.
+asio::awaitable<void> renew_once_begun(sqlite::Generation* generation, sqlite::SqliteStore* store,
                                        const app::Supervisor* supervisor) {
-  constexpr std::chrono::seconds kLook{1};
+  constexpr std::chrono::milliseconds kLook{200};
   asio::steady_timer timer(co_await asio::this_coro::executor);
   while (!supervisor->begun()) {
     timer.expires_after(kLook);
     if (std::get<0>(co_await timer.async_wait(asio::as_tuple(asio::use_awaitable))))
       co_return;
   }
-  if (const auto renewed = generation->renew(); !renewed) {
-    spdlog::warn("{}; the next start will take the record for a restored one", renewed.error().message);
-    co_return;
-  }
-  store->on_recorded([generation](std::int64_t event) { generation->note(event); });
+  renew(*generation, *store);
 }
 
 Result<std::vector<std::uint32_t>> uids_of(const std::vector<std::string>& users) {
@@ -154,6 +158,8 @@ int run(const config::Config& config) {
 
   auto generation = open_generation(**store, config.generation_file);
   const bool foreign = generation && generation->finding().origin != sqlite::Origin::kMatched;
+  if (generation && !foreign)
+    renew(*generation, **store);
 
   asio::io_context loop(1);
   sdbus::SystemdUnits units(loop.get_executor(), {.address = config.bus_address});
@@ -178,8 +184,8 @@ int run(const config::Config& config) {
   });
   supervisor.start();
   asio::co_spawn(loop, feed_watchdog(supervisor), asio::detached);
-  if (generation)
-    asio::co_spawn(loop, renew_generation(&*generation, store->get(), &supervisor), asio::detached);
+  if (foreign)
+    asio::co_spawn(loop, renew_once_begun(&*generation, store->get(), &supervisor), asio::detached);
   spdlog::info("firebossd {} {}", FIREBOSS_VERSION, supervisor.status_line());
   sd_notifyf(0, "READY=1\nSTATUS=%s", supervisor.status_line().c_str());
   loop.run();

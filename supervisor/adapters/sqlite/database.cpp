@@ -142,6 +142,8 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Access
 }
 
 Database::~Database() {
+  begin_ = Statement();  // before their connection
+  commit_ = Statement();
   sqlite3_close_v2(handle_);
 }
 

@@ -155,7 +155,8 @@ def test_restored():
     """An old copy of the record comes back: it is noticed, told, and nothing acts before a full canary."""
     healthy()
     run("systemctl", "stop", "firebossd")
-    shutil.copy(DB, "/tmp/old.db")
+    with sqlite3.connect(DB) as db, sqlite3.connect("/tmp/old.db") as old:
+        db.backup(old)
     start_firebossd()
     wait("goes on", lambda: len(events("daemon_started")) == 2)
     check("not taken for restored", not events("daemon_started")[-1]["restored"])
