@@ -110,6 +110,12 @@ ErrorCode code_of(Fault fault) {
   return ErrorCode::kUnavailable;
 }
 
+// Whether a status says that asking again is of no use: there is no such page, or not for us.
+bool is_refusal(int status) {
+  constexpr int kTimeout = 408, kTooMany = 429, kNotImplemented = 501;
+  return (status / 100 == 4 && status != kTimeout && status != kTooMany) || status == kNotImplemented;
+}
+
 asio::awaitable<Result<std::string>> get_page(Get& get) {
   Connection connection(co_await asio::this_coro::executor, get.endpoint, get.deadlines, get.limits,
                         get.check, get.reserve_bytes);
@@ -125,8 +131,9 @@ asio::awaitable<Result<std::string>> get_page(Get& get) {
                    response.error + " (" + std::string(to_string(response.fault)) + ")");
   }
   if (response.http_status != 200) {
-    co_return fail(ErrorCode::kUnavailable, connection.authority() + ": GET " + get.target + ": status " +
-                                                std::to_string(response.http_status.value_or(0)));
+    const int status = response.http_status.value_or(0);
+    co_return fail(is_refusal(status) ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
+                   connection.authority() + ": GET " + get.target + ": status " + std::to_string(status));
   }
   co_return std::move(response.body);
 }
