@@ -110,13 +110,15 @@ ErrorCode code_of(Fault fault) {
   return ErrorCode::kUnavailable;
 }
 
-// 503 and 429 are what an engine says that is loading or busy; the rest will be the same next time.
+// Told apart is what asking again does not change: no such page, or not for us. 503, 429 and the like are
+// what an engine says that is loading or busy.
 ErrorCode code_of_status(int status) {
+  constexpr int kTimeout = 408, kTooMany = 429, kNotImplemented = 501;
   if (status == 401 || status == 403)
     return ErrorCode::kDenied;
-  if (status == 404)
+  if ((status / 100 == 4 && status != kTimeout && status != kTooMany) || status == kNotImplemented)
     return ErrorCode::kNotFound;
-  return status >= 300 && status < 500 && status != 429 ? ErrorCode::kInvalid : ErrorCode::kUnavailable;
+  return status / 100 == 3 ? ErrorCode::kInvalid : ErrorCode::kUnavailable;
 }
 
 asio::awaitable<Result<std::string>> get_page(Get& get) {
@@ -134,9 +136,9 @@ asio::awaitable<Result<std::string>> get_page(Get& get) {
                    response.error + " (" + std::string(to_string(response.fault)) + ")");
   }
   if (response.http_status != 200) {
-    co_return fail(code_of_status(response.http_status.value_or(0)),
-                   connection.authority() + ": GET " + get.target + ": status " +
-                       std::to_string(response.http_status.value_or(0)));
+    const int status = response.http_status.value_or(0);
+    co_return fail(code_of_status(status),
+                   connection.authority() + ": GET " + get.target + ": status " + std::to_string(status));
   }
   co_return std::move(response.body);
 }

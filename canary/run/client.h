@@ -60,7 +60,8 @@ struct RunResult {
 
 [[nodiscard]] boost::asio::awaitable<RunResult> run(Request request);
 
-// One GET; the body of a 200. Any other status, and any fault, is an error that names it.
+// One GET; the body of a 200. Any other status, and any fault, is an error that names it: kNotFound if the
+// server answered that there is no such page for us (4xx, 501).
 struct Get {
   Endpoint endpoint;
   std::string target;

@@ -13,6 +13,8 @@ struct Names {
   std::string_view prefix;
   // running, waiting, prompt tokens, generation tokens
   std::array<std::string_view, 4> series;
+  // Counted among the prompt tokens, "" if nothing is.
+  std::string_view steps = {};
 };
 
 constexpr std::array<Names, 4> kDialects{{
@@ -27,7 +29,10 @@ constexpr std::array<Names, 4> kDialects{{
     {MetricsDialect::kLlamaServer,
      "llamacpp:",
      {"llamacpp:requests_processing", "llamacpp:requests_deferred", "llamacpp:prompt_tokens_total",
-      "llamacpp:tokens_predicted_total"}},
+      "llamacpp:tokens_predicted_total"},
+     // A reply's tokens are counted when it has ended, the prompt's while it is read: during a long reply the
+     // decode steps are all that moves, and without them every one of five minutes would be a stall.
+     "llamacpp:n_decode_total"},
     {MetricsDialect::kFirebossEngine,
      "fireboss_engine_",
      {"fireboss_engine_requests_running", "fireboss_engine_requests_waiting",
@@ -114,6 +119,9 @@ EngineCounters parse_counters(std::string_view page, MetricsDialect dialect) {
       for (std::size_t i = 0; i < sums.size(); ++i)
         if (const auto value = value_of(line, names->series[i]))
           sums[i].add(*value);
+    if (!names->steps.empty())
+      if (const auto value = value_of(line, names->steps))
+        sums[2].add(*value);
     at = end + 1;
   }
   return {sums[0].value(), sums[1].value(), sums[2].value(), sums[3].value()};

@@ -10,8 +10,10 @@ namespace fireboss::probes {
 enum class MetricsDialect { kVllm, kSglang, kLlamaServer, kFirebossEngine };
 
 struct EngineCounters {
-  std::optional<std::int64_t> running, waiting;                  // requests now, own calls included
-  std::optional<std::int64_t> prompt_tokens, generation_tokens;  // totals since the process started
+  std::optional<std::int64_t> running, waiting;  // requests now, own calls included
+  // Totals since the process started. At least one of them moves while the engine computes: llama-server's
+  // prompt tokens include its decode steps, since it counts a reply's tokens only when the reply has ended.
+  std::optional<std::int64_t> prompt_tokens, generation_tokens;
 };
 
 // By the first known series on the page; nullopt: a page of something else.

@@ -142,7 +142,11 @@ asio::awaitable<Result<std::vector<std::string>>> CanarySession::models() {
 }
 
 asio::awaitable<Result<std::string>> CanarySession::metrics_page() {
+  const auto key = api_key();
+  if (!key)
+    co_return fail(key.error());
   auto get = make_get();
+  get.api_key = *key;  // llama-server asks for it here too
   get.target = engine_.metrics_path;
   co_return co_await canary::http_get(std::move(get));
 }

@@ -297,8 +297,8 @@ asio::awaitable<void> EngineSupervisor::poll_counters() {
     co_return;
   while (!stopping_) {
     const auto life = tracker_.life();
-    // A page without counters is not asked for while the port's silence is watched: its answer would break
-    // it.
+    // A page without counters, or that is not there (llama-server without --metrics), is not asked for while
+    // the port's silence is watched: its answer would break it.
     const bool in_the_way = silence_.watching() && !counters_told_;
     if (started_ && !life.empty() && policy::ready(core_.state()) && !in_the_way) {
       const auto page = co_await session_.metrics_page();
@@ -310,7 +310,7 @@ asio::awaitable<void> EngineSupervisor::poll_counters() {
       } else {
         counters.scrape_failed = true;
       }
-      if (page)
+      if (page || page.error().code == ErrorCode::kNotFound || page.error().code == ErrorCode::kDenied)
         counters_told_ = dialect.has_value();
       if (!stopping_ && tracker_.life() == life)
         if (const auto edge = edges_.on_poll(counters, ports_.clock.mono()))

@@ -25,6 +25,7 @@ def test_key_reaches_the_engine_and_nobody_else():
     wait("asked and passed once", passed)
     calibrate()
     asked = requests(path="/v1/chat/completions")
+    asked += wait("its counters are asked for", lambda: requests(path="/metrics"))
     check("each request carried it", asked and all(entry["authorization"] == f"Bearer {KEY}" for entry in asked), len(asked))
     behave(key=KEY, chat="500", only_pid=main_pid())
     canary(ok=(2,))

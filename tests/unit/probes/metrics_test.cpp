@@ -30,6 +30,31 @@ TEST(ParseCounters, ReadsLinesWithoutLabelsAndWithTimestamps) {
   EXPECT_EQ(counters.waiting, 0);
 }
 
+// Two pages of llama-server, as it writes them, 20 s apart in one long reply: six significant digits, and
+// only the decode steps move.
+TEST(ParseCounters, SeesLlamaServerMoveInMidReply) {
+  const std::string before =
+      "# HELP llamacpp:prompt_tokens_total Number of prompt tokens processed, excluding cached tokens\n"
+      "# TYPE llamacpp:prompt_tokens_total counter\n"
+      "llamacpp:prompt_tokens_total 1.23457e+06\n"
+      "llamacpp:prompt_tokens_cached_total 90210\n"
+      "llamacpp:tokens_predicted_total 5120\n"
+      "llamacpp:n_decode_total 5610\n"
+      "llamacpp:n_tokens_max 812\n"
+      "llamacpp:requests_processing 1\n"
+      "llamacpp:requests_deferred 0\n"
+      "llamacpp:n_busy_slots_per_decode 1.01\n";
+  auto after = before;
+  after.replace(after.find("5610"), 4, "6810");
+  const auto first = parse_counters(before, MetricsDialect::kLlamaServer);
+  const auto second = parse_counters(after, MetricsDialect::kLlamaServer);
+  EXPECT_EQ(first.running, 1);
+  EXPECT_EQ(first.generation_tokens, 5120);
+  EXPECT_EQ(second.generation_tokens, 5120);
+  EXPECT_EQ(first.prompt_tokens, 1'234'570 + 5610);
+  EXPECT_EQ(second.prompt_tokens, 1'234'570 + 6810);
+}
+
 TEST(ParseCounters, CallsAValueItCannotBelieveUnknown) {
   for (const auto* value : {"NaN", "-1", "+Inf", "1e300", "12x", ""}) {
     const auto page =

@@ -1,6 +1,7 @@
 #include "canary/run/client.h"
 
 #include <chrono>
+#include <map>
 #include <optional>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -478,13 +479,26 @@ TEST(HttpGet, NamesWhatWentWrong) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message,
             "127.0.0.1:" + std::to_string(server.port()) + ": GET /metrics: status 404");
-  EXPECT_EQ(missing.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
 
   asio::io_context other;
   FaultServer silent(other, {[](Peer& peer) { return peer.hang(); }});
   Get get = get_from(silent.port());
   get.deadlines.total = Millis(30);
   EXPECT_EQ(get_now(other, std::move(get)).error().code, ErrorCode::kTimeout);
+}
+
+TEST(HttpGet, TellsARefusalFromAServerThatIsNotUpToIt) {
+  for (const auto& [status, code] :
+       std::map<std::string, ErrorCode>{{"401 Unauthorized", ErrorCode::kNotFound},
+                                        {"429 Too Many Requests", ErrorCode::kUnavailable},
+                                        {"500 Internal Server Error", ErrorCode::kUnavailable},
+                                        {"501 Not Implemented", ErrorCode::kNotFound},
+                                        {"503 Service Unavailable", ErrorCode::kUnavailable}}) {
+    asio::io_context io;
+    FaultServer server(io, {answering(http_reply("", status))});
+    EXPECT_EQ(get_now(io, get_from(server.port())).error().code, code) << status;
+  }
 }
 
 TEST(FetchModels, AsksUnderTheBasePath) {
