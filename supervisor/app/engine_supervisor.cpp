@@ -144,6 +144,8 @@ void EngineSupervisor::on_news(const ports::UnitNews& news) {
     spdlog::error("{}: the bus is gone; nothing is begun until it is back", engine_.name);
     if (started_)
       feed(policy::OwnFault{policy::OwnFaultKind::kBusLost, false});
+  } else if (const auto* unread = std::get_if<ports::UnitUnread>(&news)) {
+    spdlog::error("{}: {} cannot be looked at; trying again: {}", engine_.name, engine_.unit, unread->why);
   } else {
     spdlog::info("{}: the bus is back", engine_.name);
     if (started_)

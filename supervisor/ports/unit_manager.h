@@ -75,7 +75,12 @@ struct BusLost {
   std::string why;  // for people
 };
 struct BusBack {};  // subscribed again; a fresh snapshot of every watched unit follows
-using UnitNews = std::variant<UnitSnapshot, JobSeen, BusLost, BusBack>;
+// The bus is there but the unit could not be looked at. Once an episode; tried again until a snapshot
+// follows.
+struct UnitUnread {
+  std::string why;  // for people
+};
+using UnitNews = std::variant<UnitSnapshot, JobSeen, BusLost, BusBack, UnitUnread>;
 
 class UnitManager {
  public:
