@@ -1,8 +1,10 @@
 // firebossd: configuration, adapters, one event loop, and the exit status that systemd reads.
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <pwd.h>
@@ -122,7 +124,13 @@ asio::awaitable<void> renew_generation(sqlite::Generation* generation, sqlite::S
 Result<std::vector<std::uint32_t>> uids_of(const std::vector<std::string>& users) {
   std::vector<std::uint32_t> uids;
   for (const auto& user : users) {
+    errno = 0;
     const auto* entry = getpwnam(user.c_str());
+    // getpwnam(3): with these there is no such user; with any other it could not be asked.
+    if (entry == nullptr && errno != 0 && errno != ENOENT && errno != ESRCH && errno != EBADF &&
+        errno != EPERM)
+      return fail(ErrorCode::kUnavailable,
+                  "daemon.control_users: cannot look up the user '" + user + "': " + std::strerror(errno));
     if (entry == nullptr)
       return fail(ErrorCode::kInvalid, "daemon.control_users: no user '" + user + "' on this machine");
     uids.push_back(entry->pw_uid);
@@ -150,7 +158,7 @@ int run(const config::Config& config) {
     return give_up(exit_status(store.error().code), store.error().message);
   const auto uids = uids_of(config.control_users);
   if (!uids)
-    return give_up(kExitConfig, uids.error().message);
+    return give_up(exit_status(uids.error().code), uids.error().message);
 
   auto generation = open_generation(**store, config.generation_file);
   const bool foreign = generation && generation->finding().origin != sqlite::Origin::kMatched;
