@@ -351,8 +351,8 @@ asio::awaitable<void> EngineSupervisor::do_canary(policy::CanaryDue due) {
   wake();
 }
 
-asio::awaitable<GradedRun> EngineSupervisor::ask_and_record(std::string variant, int n, std::string life,
-                                                            std::optional<policy::Purpose> purpose) {
+asio::awaitable<EngineSupervisor::Asked> EngineSupervisor::ask_and_record(
+    std::string variant, int n, std::string life, std::optional<policy::Purpose> purpose) {
   auto run = co_await session_.run(variant, n);
   policy::CanaryResult result{variant, life, run.results(), purpose};
   // What a life answered while another took its place says nothing about either, nor what it answered while
@@ -368,15 +368,24 @@ asio::awaitable<GradedRun> EngineSupervisor::ask_and_record(std::string variant,
       raw.push_back({engine_.name, variant, std::string(canary::to_string(graded.verdict)),
                      static_cast<int>(i), run.calls[i].body});
   }
+  const auto mark = decided_;
   feed(std::move(result), std::move(raw), std::move(counts));
+  Asked asked{std::move(run), decided_since(mark)};
   if (tracker_.life() == life)
     watch_silence();
-  co_return run;
+  co_return asked;
+}
+
+std::vector<policy::Decision> EngineSupervisor::decided_since(std::uint64_t mark) const {
+  const auto since = std::min<std::uint64_t>(decided_ - mark, decisions_.size());
+  return {decisions_.end() - static_cast<std::ptrdiff_t>(since), decisions_.end()};
 }
 
 void EngineSupervisor::tell(const policy::Decision& decision) {
-  if (last_decisions_.size() < kDecisionsKept)
-    last_decisions_.push_back(decision);
+  ++decided_;
+  decisions_.push_back(decision);
+  if (decisions_.size() > kDecisionsKept)
+    decisions_.pop_front();
   const auto line =
       engine_.name + ": " + std::string(policy::to_string(decision.kind)) + ": " + decision.reason;
   if (decision.kind == policy::DecisionKind::kAlert && decision.severity == policy::Severity::kCritical)
