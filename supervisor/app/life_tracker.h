@@ -5,13 +5,13 @@
 //
 // Two witnesses, in any order: the bus (state, jobs) and the manager's journal lines. What each says, as seen
 // on systemd 252:
-//   stop        "Stopping" .. "Deactivated"/"Failed" .. "Stopped" with JOB_TYPE=stop; a job of type stop
-//   restart     the same, "Stopped" with JOB_TYPE=restart ("Stopping" says stop even then); a job of type
-//   restart death       "Deactivated"/"Failed" without a "Stopping" before it; no job. The exit status may be
-//   0.
-//   ... healed  sub-state auto-restart, NRestarts grows with the next life; its "Stopped" says
-//   JOB_TYPE=restart
+// clang-format off
+//   stop          "Stopping" .. "Deactivated"/"Failed" .. "Stopped" with JOB_TYPE=stop; a job of type stop
+//   restart       the same, "Stopped" with JOB_TYPE=restart ("Stopping" says stop even then); a job of type restart
+//   death         "Deactivated"/"Failed" without a "Stopping" before it; no job. The exit status may be 0.
+//   ... healed    sub-state auto-restart, NRestarts grows with the next life; its "Stopped" says JOB_TYPE=restart
 //   ... given up  auto-restart, then failed: "Start request repeated too quickly", whatever Result= says
+// clang-format on
 #include <cstdint>
 #include <deque>
 #include <map>
