@@ -29,8 +29,9 @@ struct Endpoint {
 };
 
 // Who answers on the other end? Called after connecting and before the first byte is sent on a connection.
-// An error means "not the engine": nothing is sent, and the calls end with Fault::kPortInUse. Runs on the
-// event loop: must be short.
+// After an error nothing is sent. kBusy: another than the engine, the calls end with Fault::kPortInUse.
+// kUnavailable: nobody any more, Fault::kRefused. Any other: it could not be found out, Fault::kUnchecked.
+// Runs on the event loop: must be short.
 using ListenerCheck = std::function<Result<void>(const boost::asio::ip::tcp::endpoint& remote)>;
 
 struct Request {

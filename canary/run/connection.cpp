@@ -71,6 +71,17 @@ bool says_done(std::string_view body, std::size_t before) {
 
 }  // namespace
 
+namespace {
+
+Fault fault_of_check(ErrorCode code) {
+  if (code == ErrorCode::kBusy) {
+    return Fault::kPortInUse;
+  }
+  return code == ErrorCode::kUnavailable ? Fault::kRefused : Fault::kUnchecked;
+}
+
+}  // namespace
+
 Failure failure_of(const error_code& error) {
   const std::string words = error.message();
   if (is_one_of(error, {beast::error::timeout, asio::error::timed_out})) {
@@ -141,7 +152,7 @@ asio::awaitable<Failure> Connection::connect(const tcp::endpoint& to, Clock::tim
   if (check_) {
     if (const Result<void> mine = check_(to); !mine) {
       close();
-      co_return Failure{Fault::kPortInUse, mine.error().message};
+      co_return Failure{fault_of_check(mine.error().code), mine.error().message};
     }
   }
   open_ = true;

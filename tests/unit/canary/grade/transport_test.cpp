@@ -39,6 +39,7 @@ TEST(Transport, OurOwnTroubleIsRequestRefused) {
   EXPECT_EQ(result_text(grade(pong(), fault(Fault::kDns))), "inconclusive:request_refused");
   EXPECT_EQ(result_text(grade(pong(), fault(Fault::kTls))), "inconclusive:request_refused");
   EXPECT_EQ(result_text(grade(pong(), fault(Fault::kPortInUse))), "inconclusive:port_in_use");
+  EXPECT_EQ(result_text(grade(pong(), fault(Fault::kUnchecked))), "inconclusive:own_fault");
   EXPECT_EQ(result_text(grade(pong(), fault(Fault::kNotHttp))), "inconclusive:not_http");
   EXPECT_EQ(result_text(grade(pong(), fault(Fault::kTooLarge))), "inconclusive:too_large");
 }

@@ -365,7 +365,7 @@ TEST(ListenerCheck, ComesBeforeTheFirstByte) {
   request.check = [&](const asio::ip::tcp::endpoint& remote) -> Result<void> {
     ++checks;
     EXPECT_EQ(remote.port(), server.port());
-    return fail(ErrorCode::kDenied, "pid 7 of nginx.service listens");
+    return fail(ErrorCode::kBusy, "pid 7 of nginx.service listens");
   };
   const RunResult result = run_now(io, std::move(request));
   ASSERT_EQ(result.calls.size(), 3U);
@@ -380,13 +380,27 @@ TEST(ListenerCheck, ComesBeforeTheFirstByte) {
   EXPECT_EQ(seen.value_or(""), "");
 }
 
+TEST(ListenerCheck, TroubleOfItsOwnIsNotTheListeners) {
+  for (const auto& [code, fault] : {std::pair{ErrorCode::kUnavailable, Fault::kRefused},
+                                    std::pair{ErrorCode::kTimeout, Fault::kUnchecked},
+                                    std::pair{ErrorCode::kUnsupported, Fault::kUnchecked},
+                                    std::pair{ErrorCode::kInternal, Fault::kUnchecked}}) {
+    asio::io_context io;
+    FaultServer server(io, {answering(http_reply(kBody))});
+    Request request = request_to(server.port(), 1);
+    const ErrorCode told = code;
+    request.check = [told](const asio::ip::tcp::endpoint&) -> Result<void> { return fail(told, "no"); };
+    EXPECT_EQ(run_now(io, std::move(request)).calls.at(0).response.fault, fault) << to_string(code);
+  }
+}
+
 TEST(ListenerCheck, IsAskedForEveryNewConnection) {
   asio::io_context io;
   FaultServer server(io, {answering(http_reply(kBody, "200 OK", "connection: close\r\n"))});
   Request request = request_to(server.port(), 3);
   int checks = 0;
   request.check = [&](const asio::ip::tcp::endpoint&) -> Result<void> {
-    return ++checks < 3 ? Result<void>{} : fail(ErrorCode::kDenied, "changed hands");
+    return ++checks < 3 ? Result<void>{} : fail(ErrorCode::kBusy, "changed hands");
   };
   const RunResult result = run_now(io, std::move(request));
   EXPECT_EQ(checks, 3);
