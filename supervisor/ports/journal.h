@@ -40,9 +40,15 @@ class Journal {
                               std::function<void(const JournalLine&)> on_line,
                               std::function<void(const Error&)> on_error) = 0;
   virtual void unfollow(const std::string& unit) = 0;
-  // The last `limit` lines of one invocation at `max_priority` or more urgent, oldest first: evidence.
-  virtual Result<std::vector<JournalLine>> tail(const std::string& unit, const std::string& invocation_id,
-                                                int max_priority, std::size_t limit) = 0;
+  // The last `limit` lines of one invocation at `max_priority` or more urgent, oldest first: evidence. Looked
+  // for only as far back as is quick.
+  struct Tail {
+    std::vector<JournalLine> lines;
+    std::size_t looked_at = 0;  // entries
+    bool whole = true;          // false: there are older entries that were not looked at for want of time
+  };
+  virtual Result<Tail> tail(const std::string& unit, const std::string& invocation_id, int max_priority,
+                            std::size_t limit) = 0;
   // The manager's last `limit` lines about a unit, all invocations, oldest first: how earlier lives ended,
   // for who begins to look now.
   virtual Result<std::vector<JournalLine>> manager_tail(const std::string& unit, std::size_t limit) = 0;

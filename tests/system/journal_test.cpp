@@ -192,12 +192,25 @@ TEST_F(JournalTest, TailHasWhatClaimsToBeAnErrorOldestFirst) {
   shell("journalctl --sync");
   const auto tail = journal_->tail("engine.service", life_, 4, 10);
   ASSERT_TRUE(tail) << tail.error().message;
-  ASSERT_EQ(tail->size(), 2u);
-  EXPECT_NE(tail->at(0).message.find("first"), std::string::npos);
-  EXPECT_EQ(tail->at(0).priority, 4);
-  EXPECT_NE(tail->at(1).message.find("second"), std::string::npos);
-  EXPECT_EQ(tail->at(1).priority, 3);
-  EXPECT_EQ(journal_->tail("engine.service", life_, 4, 1)->front().message, tail->at(1).message);
+  ASSERT_EQ(tail->lines.size(), 2u);
+  EXPECT_TRUE(tail->whole);
+  EXPECT_GE(tail->looked_at, 3u);
+  EXPECT_NE(tail->lines.at(0).message.find("first"), std::string::npos);
+  EXPECT_EQ(tail->lines.at(0).priority, 4);
+  EXPECT_NE(tail->lines.at(1).message.find("second"), std::string::npos);
+  EXPECT_EQ(tail->lines.at(1).priority, 3);
+  EXPECT_EQ(journal_->tail("engine.service", life_, 4, 1)->lines.front().message, tail->lines.at(1).message);
+}
+
+TEST_F(JournalTest, TailThatTakesTooLongEndsAndSaysSo) {
+  start("log=WARNING-a log=WARNING-b ready");
+  shell("journalctl --sync");
+  SystemdJournal hurried(loop_.get_executor(), {}, Millis{0});
+  const auto tail = hurried.tail("engine.service", life_, 7, 10);
+  ASSERT_TRUE(tail) << tail.error().message;
+  EXPECT_FALSE(tail->whole);
+  EXPECT_EQ(tail->looked_at, 0u);
+  EXPECT_TRUE(tail->lines.empty());
 }
 
 TEST_F(JournalTest, ManagerTailTellsHowEarlierLivesEnded) {
