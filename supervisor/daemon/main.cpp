@@ -70,13 +70,13 @@ int exit_status(ErrorCode code) {
 }
 
 // Fed by a loop that turns and by engines whose own loops turn; a stuck one is systemd's to end.
-asio::awaitable<void> feed_watchdog(const app::Supervisor& supervisor) {
+asio::awaitable<void> feed_watchdog(const app::Supervisor* supervisor) {
   std::uint64_t usec = 0;
   if (sd_watchdog_enabled(0, &usec) <= 0)
     co_return;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (;;) {
-    if (supervisor.progressing())
+    if (supervisor->progressing())
       sd_notify(0, "WATCHDOG=1");
     timer.expires_after(std::chrono::microseconds(usec / 3));
     if (std::get<0>(co_await timer.async_wait(asio::as_tuple(asio::use_awaitable))))
@@ -185,7 +185,7 @@ int run(const config::Config& config) {
     loop.stop();
   });
   supervisor.start();
-  asio::co_spawn(loop, feed_watchdog(supervisor), asio::detached);
+  asio::co_spawn(loop, feed_watchdog(&supervisor), asio::detached);
   if (generation)
     asio::co_spawn(loop, renew_generation(&*generation, store->get(), &supervisor), asio::detached);
   spdlog::info("firebossd {} {}", FIREBOSS_VERSION, supervisor.status_line());
