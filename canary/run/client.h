@@ -51,7 +51,6 @@ struct Request {
 
 struct CallResult {
   Response response;
-  std::uint64_t bytes_sent = 0, bytes_received = 0;  // bodies
   bool reused_connection = false;
 };
 

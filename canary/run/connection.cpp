@@ -250,7 +250,6 @@ asio::awaitable<Failure> Connection::read(CallResult& result, bool wants_events,
     if (!whole || !parser.keep_alive() || buffer_.size() > 0) {
       close();
     }
-    result.bytes_received = body.size();
     response.body = std::move(body);
     co_return failure;
   }
@@ -270,7 +269,6 @@ asio::awaitable<CallResult> Connection::attempt(const HttpRequest& request, bool
     stream_.expires_at(std::min(end, Clock::now() + deadlines_.first_byte));
     const auto [error, bytes] = co_await http::async_write(stream_, request, kAwait);
     const Clock::time_point sent = Clock::now();
-    result.bytes_sent = error ? 0 : request.body().size();
     // A server may answer and close before it has read everything: its answer counts, so it is looked for.
     const Failure written = error ? failure_of(error) : Failure{};
     if (written.fault == Fault::kNone || written.fault == Fault::kReset) {

@@ -120,8 +120,8 @@ net::awaitable<void> HttpServer::accept() {
                       if (failed) {
                         std::rethrow_exception(failed);
                       }
-                    } catch (const std::exception& error) {
-                      spdlog::error("a connection ended by an exception: {}", error.what());
+                    } catch (const std::exception& thrown) {
+                      spdlog::error("a connection ended by an exception: {}", thrown.what());
                     } catch (...) {
                       spdlog::error("a connection ended by an exception of no known type");
                     }

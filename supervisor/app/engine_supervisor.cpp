@@ -39,7 +39,6 @@ EngineSupervisor::EngineSupervisor(asio::any_io_executor executor, const config:
       ports_(ports),
       core_(engine, ports.clock, ports.store, [this](const policy::Decision& decision) { tell(decision); }),
       session_(engine, raw_reply_bytes, ports.clock, ports.sockets),
-      tracker_(engine.unit),
       edges_(engine.policy.quiet_for),
       watch_(signatures, engine.unit),
       census_(engine.required_processes, engine.policy.census_confirm),
@@ -250,7 +249,7 @@ asio::awaitable<void> EngineSupervisor::await_answer(std::string life) {
   while (!stopping_ && tracker_.life() == life && tracker_.needs_answer()) {
     const auto models = co_await session_.models();
     if (models && tracker_.life() == life) {
-      take_events(tracker_.on_answers(life, ports_.clock.mono()));
+      take_events(tracker_.on_answers(life));
       co_return;
     }
     // That nobody listens yet is what loading looks like; anything else is not, and is told once.

@@ -99,8 +99,6 @@ class EngineBuilder {
         error("required_processes", "has an empty text, which every process contains");
       engine_.required_processes = *roles;
     }
-    if (const auto* file = section_.text("suite"))
-      engine_.suite_file = *file;
     read_policy();
     read_suite();
     engine_.policy_hash = sha256_hex(policy::canonical_text(engine_.policy));

@@ -16,13 +16,13 @@ struct JournalLine {
   std::string invocation_id;  // the life it belongs to ("" for kernel lines)
   std::string unit;
   std::uint32_t pid = 0;
-  bool from_manager = false;         // PID 1 speaking about the unit
-  bool from_kernel = false;          // _TRANSPORT=kernel
-  std::string message_id;            // of manager messages and of journald's suppression notice
-  std::string job_type, job_result;  // of manager messages
-  std::string unit_result;           // of "Failed with result ..."
-  std::string exit_code;             // of "Main process exited": exited, killed, dumped
-  int exit_status = 0;               // ... and its status or signal
+  bool from_manager = false;  // PID 1 speaking about the unit
+  bool from_kernel = false;   // _TRANSPORT=kernel
+  std::string message_id;     // of manager messages and of journald's suppression notice
+  std::string job_type;       // of manager messages
+  std::string unit_result;    // of "Failed with result ..."
+  std::string exit_code;      // of "Main process exited": exited, killed, dumped
+  int exit_status = 0;        // ... and its status or signal
 };
 
 // Follows what is written about a unit: its own lines of one invocation, the manager's about that unit (all

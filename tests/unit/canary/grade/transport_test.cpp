@@ -274,10 +274,10 @@ TEST(WrittenCase, ReadsRawBodies) {
   EXPECT_EQ(verdict(R"({"error":{"message":"x"}})"), "http_error");
 }
 
-TEST(ResultTexts, AreWhatThePolicyTakes) {
-  const std::vector<Graded> graded = {grade(pong(), body("PONG-7F3A")), grade(pong(), body("")),
-                                      grade(pong(), fault(Fault::kTimeout))};
-  EXPECT_EQ(result_texts(graded), (std::vector<std::string>{"ok", "empty", "inconclusive:timeout"}));
+TEST(ResultText, IsWhatThePolicyTakes) {
+  EXPECT_EQ(result_text(grade(pong(), body("PONG-7F3A"))), "ok");
+  EXPECT_EQ(result_text(grade(pong(), body(""))), "empty");
+  EXPECT_EQ(result_text(grade(pong(), fault(Fault::kTimeout))), "inconclusive:timeout");
   EXPECT_EQ(inconclusive_text("life_changed"), "inconclusive:life_changed");
 }
 

@@ -107,8 +107,6 @@ TEST(Run, SendsAWholeRequestAndReturnsTheRawAnswer) {
   EXPECT_FALSE(result.response.stream);
   EXPECT_TRUE(result.response.latency);
   EXPECT_TRUE(result.response.first_byte);
-  EXPECT_EQ(result.bytes_sent, 10U);
-  EXPECT_EQ(result.bytes_received, kBody.size());
   EXPECT_EQ(seen.substr(0, 35), "POST /v1/chat/completions HTTP/1.1\r");
   for (const char* line : {"Host: 127.0.0.1:", "Accept-Encoding: identity\r\n", "x-team: ops\r\n",
                            "Authorization: Bearer sk-test\r\n", "Content-Type: application/json\r\n",
@@ -372,7 +370,6 @@ TEST(ListenerCheck, ComesBeforeTheFirstByte) {
   for (const CallResult& each : result.calls) {
     EXPECT_EQ(each.response.fault, Fault::kPortInUse);
     EXPECT_NE(each.response.error.find("pid 7 of nginx.service listens"), std::string::npos);
-    EXPECT_EQ(each.bytes_sent, 0U);
   }
   EXPECT_EQ(checks, 1);
   io.restart();
