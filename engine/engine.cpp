@@ -136,11 +136,12 @@ class Engine {
 
   [[nodiscard]] Result<> start(HttpServer& server);
   // Ends the event loop after a signal of `set`.
-  net::awaitable<void> signals(HttpServer& server, net::signal_set& set, net::io_context& io);
+  net::awaitable<void> signals(HttpServer* server, net::signal_set* set, net::io_context* io);
+  net::awaitable<void> end_at_signal(net::signal_set* set, net::io_context* io);
   net::awaitable<void> drill_clock();
 
  private:
-  net::awaitable<void> drain(HttpServer& server);
+  net::awaitable<void> drain(HttpServer* server);
 
   const Options& options_;
   const Clock::time_point started_;
@@ -209,9 +210,9 @@ Result<> Engine::start(HttpServer& server) {
   return server.serve(*service_);
 }
 
-net::awaitable<void> Engine::signals(HttpServer& server, net::signal_set& set, net::io_context& io) {
+net::awaitable<void> Engine::signals(HttpServer* server, net::signal_set* set, net::io_context* io) {
   for (;;) {
-    const auto [error, number] = co_await set.async_wait(kAwait);
+    const auto [error, number] = co_await set->async_wait(kAwait);
     if (error) {
       co_return;
     }
@@ -221,34 +222,33 @@ net::awaitable<void> Engine::signals(HttpServer& server, net::signal_set& set, n
     }
     break;
   }
-  spdlog::info("shutting down: {} requests in flight get up to {}", server.requests_in_flight(),
+  spdlog::info("shutting down: {} requests in flight get up to {}", server->requests_in_flight(),
                humane_duration(options_.drain));
   sd_notify(0, "STOPPING=1\nSTATUS=draining");
-  server.close();
-  // A second signal ends the wait.
-  net::co_spawn(
-      io,
-      [&set, &io]() -> net::awaitable<void> {
-        const auto [error, number] = co_await set.async_wait(kAwait);
-        if (!error) {
-          io.stop();
-        }
-      },
-      net::detached);
+  server->close();
+  net::co_spawn(*io, end_at_signal(set, io), net::detached);
   co_await drain(server);
-  io.stop();
+  io->stop();
 }
 
-net::awaitable<void> Engine::drain(HttpServer& server) {
+// A second signal ends the wait.
+net::awaitable<void> Engine::end_at_signal(net::signal_set* set, net::io_context* io) {
+  const auto [error, number] = co_await set->async_wait(kAwait);
+  if (!error) {
+    io->stop();
+  }
+}
+
+net::awaitable<void> Engine::drain(HttpServer* server) {
   net::steady_timer timer(co_await net::this_coro::executor);
   const auto wait_until = [&](Clock::time_point deadline) -> net::awaitable<void> {
-    while (server.requests_in_flight() > 0 && Clock::now() < deadline) {
+    while (server->requests_in_flight() > 0 && Clock::now() < deadline) {
       timer.expires_after(kTick);
       (void)co_await timer.async_wait(kAwait);
     }
   };
   co_await wait_until(Clock::now() + options_.drain);
-  const auto left = server.requests_in_flight();
+  const auto left = server->requests_in_flight();
   if (left > 0) {
     spdlog::warn("{} requests are cut off", left);
   }
@@ -285,7 +285,7 @@ int run_engine(const Options& options) {
   }
   // Before READY=1: who is ready can be stopped.
   net::signal_set set(io, SIGTERM, SIGINT);
-  net::co_spawn(io, engine.signals(server, set, io), net::detached);
+  net::co_spawn(io, engine.signals(&server, &set, &io), net::detached);
   if (options.enable_faults) {
     net::co_spawn(io, engine.drill_clock(), net::detached);
   }

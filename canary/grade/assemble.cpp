@@ -365,6 +365,8 @@ std::optional<TransportFault> of_fault(Fault fault) {
     case Fault::kNotHttp:
     case Fault::kPortInUse:
       return inconclusive(Verdict::kHttpError, to_string(fault));
+    case Fault::kUnchecked:
+      return inconclusive(Verdict::kHttpError, "own_fault");
   }
   return std::nullopt;
 }

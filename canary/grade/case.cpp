@@ -216,6 +216,8 @@ std::string_view to_string(Fault fault) {
       return "not_http";
     case Fault::kPortInUse:
       return "port_in_use";
+    case Fault::kUnchecked:
+      return "unchecked";
     case Fault::kNotSent:
       return "not_sent";
     case Fault::kCanceled:

@@ -1,8 +1,5 @@
 #include "canary/grade/grade.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "canary/grade/assemble.h"
 #include "canary/grade/classify.h"
 #include "canary/grade/compare.h"
@@ -159,13 +156,6 @@ std::string result_text(const Graded& graded) {
       return inconclusive_text(graded.reason);
   }
   return inconclusive_text("unknown");
-}
-
-std::vector<std::string> result_texts(std::span<const Graded> graded) {
-  std::vector<std::string> texts;
-  texts.reserve(graded.size());
-  std::transform(graded.begin(), graded.end(), std::back_inserter(texts), result_text);
-  return texts;
 }
 
 boost::json::object to_json(const Signals& signals) {

@@ -59,7 +59,6 @@ struct GradeOptions {
 // "ok", a failing verdict's name, "inconclusive:REASON" or "foreign_nonce": the spelling that the policy
 // takes and that histories are written in.
 [[nodiscard]] std::string result_text(const Graded& graded);
-[[nodiscard]] std::vector<std::string> result_texts(std::span<const Graded> graded);
 // Every call of a run whose life changed under it.
 [[nodiscard]] std::string inconclusive_text(std::string_view reason);
 

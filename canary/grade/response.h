@@ -25,6 +25,7 @@ enum class Fault {
   kTooLarge,     // header or body over the limit
   kNotHttp,      // bytes that are no HTTP response, or an encoding that was not asked for
   kPortInUse,    // the listener is not the engine's: nothing was sent
+  kUnchecked,    // whose the listener is could not be found out: nothing was sent
   kNotSent,      // the request itself was impossible, such as a key with a line break
   kCanceled,     // the caller called the run off
 };

@@ -1,26 +1,6 @@
 #include "canary/grade/verdict.h"
 
-#include <array>
-#include <utility>
-
 namespace fireboss::canary {
-namespace {
-
-constexpr std::array kVerdicts = {
-    Verdict::kOk,
-    Verdict::kTimeout,
-    Verdict::kHttpError,
-    Verdict::kEncoding,
-    Verdict::kLeak,
-    Verdict::kRepetition,
-    Verdict::kTruncated,
-    Verdict::kEmpty,
-    Verdict::kToolCallMalformed,
-    Verdict::kJsonMalformed,
-    Verdict::kWrongAnswer,
-};
-
-}  // namespace
 
 std::string_view to_string(Verdict verdict) {
   switch (verdict) {
@@ -48,15 +28,6 @@ std::string_view to_string(Verdict verdict) {
       return "wrong_answer";
   }
   return "wrong_answer";
-}
-
-std::optional<Verdict> verdict_from(std::string_view name) {
-  for (const Verdict verdict : kVerdicts) {
-    if (to_string(verdict) == name) {
-      return verdict;
-    }
-  }
-  return std::nullopt;
 }
 
 std::string_view to_string(Grade grade) {

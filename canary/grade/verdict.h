@@ -1,6 +1,5 @@
 #pragma once
 // The verdict on one reply. Order of the failure names = order of classification (design section 5).
-#include <optional>
 #include <string_view>
 
 namespace fireboss::canary {
@@ -20,7 +19,6 @@ enum class Verdict {
 };
 // "ok", "http_error", "tool_call_malformed", ...
 [[nodiscard]] std::string_view to_string(Verdict verdict);
-[[nodiscard]] std::optional<Verdict> verdict_from(std::string_view name);
 
 // What the verdict means for the engine.
 enum class Grade { kPass, kFail, kInconclusive };

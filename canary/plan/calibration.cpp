@@ -30,9 +30,6 @@ Calibration calibrate(std::span<const Graded> calls) {
   result.p90 = quantile(latencies, 0.90);
   result.p99 = quantile(latencies, 0.99);
   result.slowest = quantile(latencies, 1.0);
-  if (!latencies.empty()) {
-    result.deadlines = deadlines_for(result.p99);
-  }
   return result;
 }
 

@@ -17,7 +17,6 @@ struct Calibration {
   std::int64_t inconclusive = 0;              // beside them; they say nothing about the rate
   Interval rate;                              // of failures, 95 %
   Millis p50{0}, p90{0}, p99{0}, slowest{0};  // latency of the conclusive calls
-  Deadlines deadlines;                        // defaults without a conclusive call
 };
 
 [[nodiscard]] Calibration calibrate(std::span<const Graded> calls);

@@ -77,8 +77,10 @@ asio::awaitable<void> run_calls(Request& request, RunResult& result) {
       message->prepare_payload();
       result.calls.push_back(co_await connection.exchange(*message, call.stream));
       const Response& response = result.calls.back().response;
-      // Another's listener stays another's, and a called-off run asks nothing more.
-      if (response.fault == Fault::kPortInUse || response.fault == Fault::kCanceled) {
+      // Another's listener stays another's, one that could not be checked is not checked again at once, and a
+      // called-off run asks nothing more.
+      if (response.fault == Fault::kPortInUse || response.fault == Fault::kUnchecked ||
+          response.fault == Fault::kCanceled) {
         ended = response.fault;
         words = response.error;
       }
@@ -98,6 +100,8 @@ ErrorCode code_of(Fault fault) {
     case Fault::kNotHttp:
     case Fault::kNotSent:
       return ErrorCode::kInvalid;
+    case Fault::kUnchecked:
+      return ErrorCode::kInternal;
     case Fault::kNone:
     case Fault::kRefused:
     case Fault::kUnreachable:

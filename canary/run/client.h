@@ -29,8 +29,9 @@ struct Endpoint {
 };
 
 // Who answers on the other end? Called after connecting and before the first byte is sent on a connection.
-// An error means "not the engine": nothing is sent, and the calls end with Fault::kPortInUse. Runs on the
-// event loop: must be short.
+// After an error nothing is sent. kBusy: another than the engine, the calls end with Fault::kPortInUse.
+// kUnavailable: nobody any more, Fault::kRefused. Any other: it could not be found out, Fault::kUnchecked.
+// Runs on the event loop: must be short.
 using ListenerCheck = std::function<Result<void>(const boost::asio::ip::tcp::endpoint& remote)>;
 
 struct Request {
@@ -50,7 +51,6 @@ struct Request {
 
 struct CallResult {
   Response response;
-  std::uint64_t bytes_sent = 0, bytes_received = 0;  // bodies
   bool reused_connection = false;
 };
 
@@ -61,7 +61,7 @@ struct RunResult {
 [[nodiscard]] boost::asio::awaitable<RunResult> run(Request request);
 
 // One GET; the body of a 200. Any other status, and any fault, is an error that names it: kNotFound if the
-// server answered that there is no such page for us (4xx, 501).
+// server answered that there is no such page (4xx, 501), kDenied that it is not for us (401, 403).
 struct Get {
   Endpoint endpoint;
   std::string target;

@@ -71,6 +71,17 @@ bool says_done(std::string_view body, std::size_t before) {
 
 }  // namespace
 
+namespace {
+
+Fault fault_of_check(ErrorCode code) {
+  if (code == ErrorCode::kBusy) {
+    return Fault::kPortInUse;
+  }
+  return code == ErrorCode::kUnavailable ? Fault::kRefused : Fault::kUnchecked;
+}
+
+}  // namespace
+
 Failure failure_of(const error_code& error) {
   const std::string words = error.message();
   if (is_one_of(error, {beast::error::timeout, asio::error::timed_out})) {
@@ -141,7 +152,7 @@ asio::awaitable<Failure> Connection::connect(const tcp::endpoint& to, Clock::tim
   if (check_) {
     if (const Result<void> mine = check_(to); !mine) {
       close();
-      co_return Failure{Fault::kPortInUse, mine.error().message};
+      co_return Failure{fault_of_check(mine.error().code), mine.error().message};
     }
   }
   open_ = true;
@@ -239,7 +250,6 @@ asio::awaitable<Failure> Connection::read(CallResult& result, bool wants_events,
     if (!whole || !parser.keep_alive() || buffer_.size() > 0) {
       close();
     }
-    result.bytes_received = body.size();
     response.body = std::move(body);
     co_return failure;
   }
@@ -259,7 +269,6 @@ asio::awaitable<CallResult> Connection::attempt(const HttpRequest& request, bool
     stream_.expires_at(std::min(end, Clock::now() + deadlines_.first_byte));
     const auto [error, bytes] = co_await http::async_write(stream_, request, kAwait);
     const Clock::time_point sent = Clock::now();
-    result.bytes_sent = error ? 0 : request.body().size();
     // A server may answer and close before it has read everything: its answer counts, so it is looked for.
     const Failure written = error ? failure_of(error) : Failure{};
     if (written.fault == Fault::kNone || written.fault == Fault::kReset) {

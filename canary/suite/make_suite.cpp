@@ -166,12 +166,6 @@ class Maker {
   }
   static std::string named(const SuiteText& text) { return text.path.empty() ? "" : text.path + " "; }
 
-  void source(const SuiteText& text) {
-    if (!text.path.empty()) {
-      suite_.sources.push_back({text.path, sha256_hex(text.text)});
-    }
-  }
-
   void texts() {
     const SuiteText& prompt = source_.system_prompt;
     const std::string key = place("system_prompt", prompt);
@@ -183,12 +177,10 @@ class Maker {
       problem(key, named(prompt) + "is empty");
     }
     suite_.system_prompt = prompt.text;
-    source(prompt);
   }
 
   void tools() {
     const SuiteText& tools = source_.tools;
-    source(tools);
     if (tools.text.empty() && tools.path.empty()) {
       return;
     }

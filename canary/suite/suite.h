@@ -50,12 +50,6 @@ struct Suite {
   // The system prompt as it stands between the quotes of a JSON string, so that 20 KB need not be escaped for
   // every call. Follows from system_prompt; made with the rest.
   std::string system_prompt_json;
-
-  // The files the texts came from, with their hash, for "the disk differs" in status.
-  struct Source {
-    std::string path, hash;
-  };
-  std::vector<Source> sources;
 };
 
 // One call to make: the nonce is part of prompt and expected reply.

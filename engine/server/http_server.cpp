@@ -116,8 +116,14 @@ net::awaitable<void> HttpServer::accept() {
     net::co_spawn(io_, serve_connection(std::move(socket), *shared),
                   [shared](const std::exception_ptr& failed) {
                     --shared->connections;
-                    if (failed) {
-                      spdlog::error("a connection ended by an exception");
+                    try {
+                      if (failed) {
+                        std::rethrow_exception(failed);
+                      }
+                    } catch (const std::exception& thrown) {
+                      spdlog::error("a connection ended by an exception: {}", thrown.what());
+                    } catch (...) {
+                      spdlog::error("a connection ended by an exception of no known type");
                     }
                   });
   }

@@ -60,7 +60,7 @@ class CanarySession {
   // The configured key, should it stand in `text`, masked.
   [[nodiscard]] std::string without_key(std::string text) const;
   // Whether the listener on the engine's port is the engine's: kBusy names who it is, kUnavailable: nobody
-  // listens.
+  // listens, kInternal: it cannot be told.
   [[nodiscard]] Result<void> who_answers() const;
 
  private:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
+#include <exception>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,7 +12,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -42,6 +41,56 @@ std::string errno_text(int number) {
   return std::strerror(number);
 }
 
+// What keeps a socket from being made: whether a person has to act, or starting again may help.
+ErrorCode code_of(int number) {
+  switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+      return ErrorCode::kNotFound;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return ErrorCode::kDenied;
+    case ENAMETOOLONG:
+    case ELOOP:
+      return ErrorCode::kInvalid;
+    case EADDRINUSE:
+      return ErrorCode::kBusy;
+    case ENOSPC:
+    case EDQUOT:
+      return ErrorCode::kFull;
+    default:
+      return ErrorCode::kUnavailable;
+  }
+}
+
+// A coroutine of ours threw: a bug. Dying loudly lets systemd start us again from the record.
+void die_loudly(const std::exception_ptr& trouble) {
+  if (trouble)
+    std::rethrow_exception(trouble);
+}
+
+// Closes a socket unless it is disarmed in time: what was waited for on it then fails.
+class Deadline {
+ public:
+  explicit Deadline(std::shared_ptr<stream_protocol::socket> socket)
+      : socket_(std::move(socket)), timer_(std::make_shared<asio::steady_timer>(socket_->get_executor())) {}
+
+  void arm(Millis patience) {
+    timer_->expires_after(patience);
+    timer_->async_wait([socket = socket_, timer = timer_](const boost::system::error_code& error) {
+      // It may have been on its way to us when it was disarmed.
+      if (!error && timer->expiry() <= std::chrono::steady_clock::now())
+        socket->close();
+    });
+  }
+  void disarm() { timer_->expires_at(std::chrono::steady_clock::time_point::max()); }
+
+ private:
+  std::shared_ptr<stream_protocol::socket> socket_;
+  std::shared_ptr<asio::steady_timer> timer_;
+};
+
 Result<Peer> peer_of(int fd) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
@@ -50,23 +99,25 @@ Result<Peer> peer_of(int fd) {
   return Peer{credentials.uid, credentials.pid};
 }
 
-// Lines for one client in order; a client that has gone or does not read makes them vanish, never wait.
+// Lines for one client in order; a client that has gone makes them vanish, one that does not read is
+// disconnected. Nobody waits for either.
 class LineWriter : public std::enable_shared_from_this<LineWriter> {
  public:
-  explicit LineWriter(std::shared_ptr<stream_protocol::socket> socket) : socket_(std::move(socket)) {}
+  LineWriter(std::shared_ptr<stream_protocol::socket> socket, Millis patience)
+      : socket_(std::move(socket)), deadline_(socket_), patience_(patience) {}
 
   void send(std::string line) {
-    if (broken_ || queued_bytes_ + line.size() > kMaxQueue)
+    if (broken_)
       return;
+    if (queued_bytes_ + line.size() > kMaxQueue) {
+      broken_ = true;  // an answer with a hole would be waited for in vain
+      socket_->close();
+      return;
+    }
     queued_bytes_ += line.size();
     queue_.push_back(std::move(line));
     if (!writing_)
-      asio::co_spawn(socket_->get_executor(), drain(), asio::detached);
-  }
-
-  asio::awaitable<void> flush() {
-    if (!writing_)
-      co_await drain();
+      asio::co_spawn(socket_->get_executor(), drain(), die_loudly);
   }
 
  private:
@@ -82,8 +133,10 @@ class LineWriter : public std::enable_shared_from_this<LineWriter> {
       const auto line = std::move(queue_.front());
       queue_.erase(queue_.begin());
       queued_bytes_ -= line.size();
+      deadline_.arm(patience_);
       const auto [error, written] = co_await asio::async_write(*socket_, asio::buffer(line), kTuple);
-      broken_ = static_cast<bool>(error);
+      deadline_.disarm();
+      broken_ = broken_ || error;
     }
     writing_ = false;
     if (closing_ || broken_)
@@ -100,6 +153,8 @@ class LineWriter : public std::enable_shared_from_this<LineWriter> {
 
  private:
   std::shared_ptr<stream_protocol::socket> socket_;
+  Deadline deadline_;
+  Millis patience_;
   std::vector<std::string> queue_;
   std::size_t queued_bytes_ = 0;
   bool writing_ = false, broken_ = false, closing_ = false;
@@ -108,8 +163,9 @@ class LineWriter : public std::enable_shared_from_this<LineWriter> {
 }  // namespace
 
 struct ControlServer::Impl : std::enable_shared_from_this<Impl> {
-  Impl(asio::any_io_executor executor, std::vector<ControlVerb> all_verbs, std::vector<std::uint32_t> allowed)
-      : acceptor(executor), verbs(std::move(all_verbs)), allowed_uids(std::move(allowed)) {}
+  Impl(asio::any_io_executor executor, std::vector<ControlVerb> all_verbs, std::vector<std::uint32_t> allowed,
+       Patience bounds)
+      : acceptor(executor), verbs(std::move(all_verbs)), allowed_uids(std::move(allowed)), patience(bounds) {}
 
   bool may_change(const Peer& peer) const {
     return peer.uid == 0 || peer.uid == geteuid() ||
@@ -140,12 +196,15 @@ struct ControlServer::Impl : std::enable_shared_from_this<Impl> {
 
   asio::awaitable<void> serve(std::shared_ptr<stream_protocol::socket> socket) {
     const auto self = shared_from_this();
-    const auto writer = std::make_shared<LineWriter>(socket);
+    const auto writer = std::make_shared<LineWriter>(socket, patience.answer);
+    Deadline deadline(socket);
     const auto peer = peer_of(socket->native_handle());
     std::string buffer;
     while (peer) {
+      deadline.arm(patience.request);
       const auto [error, size] =
           co_await asio::async_read_until(*socket, asio::dynamic_buffer(buffer, kMaxRequest), '\n', kTuple);
+      deadline.disarm();
       if (error) {
         if (error == asio::error::not_found)
           writer->send(error_line({ErrorCode::kInvalid, "the request is longer than 64 KiB"}));
@@ -179,20 +238,25 @@ struct ControlServer::Impl : std::enable_shared_from_this<Impl> {
       ++connections;
       asio::co_spawn(acceptor.get_executor(),
                      serve(std::make_shared<stream_protocol::socket>(std::move(socket))),
-                     [self](const std::exception_ptr&) { --self->connections; });
+                     [self](const std::exception_ptr& trouble) {
+                       --self->connections;
+                       die_loudly(trouble);
+                     });
     }
   }
 
   stream_protocol::acceptor acceptor;
   std::vector<ControlVerb> verbs;
   std::vector<std::uint32_t> allowed_uids;
+  Patience patience;
   std::string path;
   std::size_t connections = 0;
 };
 
 ControlServer::ControlServer(asio::any_io_executor executor, std::vector<ControlVerb> verbs,
-                             std::vector<std::uint32_t> allowed_uids)
-    : impl_(std::make_shared<Impl>(std::move(executor), std::move(verbs), std::move(allowed_uids))) {}
+                             std::vector<std::uint32_t> allowed_uids, Patience patience)
+    : impl_(
+          std::make_shared<Impl>(std::move(executor), std::move(verbs), std::move(allowed_uids), patience)) {}
 
 ControlServer::~ControlServer() {
   close();
@@ -209,8 +273,15 @@ Result<void> ControlServer::listen(const std::string& path) {
     if (!error)
       return fail(ErrorCode::kBusy, path + ": another firebossd answers there");
   }
-  if (unlink(path.c_str()) != 0 && errno != ENOENT)
-    return fail(ErrorCode::kDenied, path + ": cannot replace the old socket: " + errno_text(errno));
+  struct stat there {};
+  if (lstat(path.c_str(), &there) == 0) {
+    if (!S_ISSOCK(there.st_mode))
+      return fail(ErrorCode::kInvalid, path +
+                                           ": something that is no socket is there and is left alone: set "
+                                           "daemon.control_socket to another path, or move it away");
+    if (unlink(path.c_str()) != 0 && errno != ENOENT)
+      return fail(code_of(errno), path + ": cannot replace the old socket: " + errno_text(errno));
+  }
   impl_->acceptor.open(endpoint.protocol(), error);
   if (!error)
     impl_->acceptor.bind(endpoint, error);
@@ -220,11 +291,11 @@ Result<void> ControlServer::listen(const std::string& path) {
     impl_->acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) {
     impl_->acceptor.close();
-    return fail(ErrorCode::kDenied, path + ": cannot listen: " + error.message() +
-                                        " (does the folder exist, may this user write there?)");
+    return fail(code_of(error.value()), path + ": cannot listen: " + error.message() +
+                                            " (does the folder exist, may this user write there?)");
   }
   impl_->path = path;
-  asio::co_spawn(impl_->acceptor.get_executor(), impl_->accept_loop(), asio::detached);
+  asio::co_spawn(impl_->acceptor.get_executor(), impl_->accept_loop(), die_loudly);
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include <boost/json/value.hpp>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace fireboss::app {
 
@@ -33,15 +34,23 @@ struct ControlVerb {
   std::function<boost::asio::awaitable<Result<boost::json::value>>(boost::json::object, Peer, Progress)> run;
 };
 
+// How long a client may keep its place, of which there are 32, without doing its part: until its request line
+// is complete, and until it has read a line of the answer. Then it is disconnected.
+struct Patience {
+  Millis request{10'000}, answer{10'000};
+};
+
 class ControlServer {
  public:
-  // `allowed_uids` may change things besides root and the uid of this process.
+  // `allowed_uids` may change things besides root and the uid of this process. What a verb throws comes out
+  // of the event loop.
   ControlServer(boost::asio::any_io_executor executor, std::vector<ControlVerb> verbs,
-                std::vector<std::uint32_t> allowed_uids);
+                std::vector<std::uint32_t> allowed_uids, Patience patience = {});
   ~ControlServer();
 
-  // Binds the socket at `path` with mode 0660. A stale file of a dead predecessor is replaced; a live one is
-  // kBusy.
+  // Binds the socket at `path` with mode 0660. The socket of a dead predecessor is replaced; a live one is
+  // kBusy, anything but a socket is left there: kInvalid. kNotFound: the folder is missing. kDenied: it may
+  // not be written. kFull, kUnavailable: trouble that may pass.
   Result<void> listen(const std::string& path);
   // No new connections; requests in progress go on until their owner ends the loop. Removes the socket file.
   void close();

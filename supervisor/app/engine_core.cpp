@@ -121,7 +121,7 @@ std::optional<policy::StepDue> EngineCore::operation() const {
 }
 
 std::optional<policy::CanaryDue> EngineCore::canary() const {
-  return policy::canary_due(engine_.policy, state_, std::max(clock_.mono(), state_.now));
+  return policy::canary_due(state_);
 }
 
 void EngineCore::step(MonoTime at, const policy::EventBody& body, std::vector<ports::RawReply> raw_replies,
@@ -143,7 +143,6 @@ void EngineCore::step(MonoTime at, const policy::EventBody& body, std::vector<po
   record = with_extras(std::move(record));
   const auto recorded = store_.record(record);
   if (recorded) {
-    last_event_ = recorded->event;
     if (recorded->action && action_ && action_->id == 0)
       action_->id = *recorded->action;
     take(stepped);
@@ -180,7 +179,6 @@ bool EngineCore::retry_records() {
       store_trouble_ = recorded.error().message;
       return false;
     }
-    last_event_ = recorded->event;
     if (recorded->action && action_ && action_->id == 0)
       action_->id = *recorded->action;
     waiting_.pop_front();

@@ -42,11 +42,8 @@ class EngineCore {
   [[nodiscard]] const std::string& store_trouble() const { return store_trouble_; }
 
   [[nodiscard]] const policy::State& state() const { return state_; }
-  [[nodiscard]] const config::Engine& engine() const { return engine_; }
   [[nodiscard]] std::optional<policy::StepDue> operation() const;
   [[nodiscard]] std::optional<policy::CanaryDue> canary() const;
-  // Id of the newest event that is in the store, 0 if none.
-  [[nodiscard]] std::int64_t last_event() const { return last_event_; }
 
  private:
   void step(MonoTime at, const policy::EventBody& body, std::vector<ports::RawReply> raw_replies,
@@ -61,7 +58,6 @@ class EngineCore {
   ports::Store& store_;
   std::function<void(const policy::Decision&)> on_decision_;
   policy::State state_;
-  std::int64_t last_event_ = 0;
   std::optional<ports::ActionRow> action_;  // the open one, as last recorded or queued
   std::deque<ports::Record> waiting_;
   std::string store_trouble_;

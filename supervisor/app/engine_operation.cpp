@@ -108,13 +108,15 @@ asio::awaitable<std::vector<ports::RawReply>> EngineSupervisor::gather_evidence(
   if (snapshot_)
     keep("unit", unit_facts(*snapshot_));
   if (!due.life.empty()) {
-    const auto lines = ports_.journal.tail(engine_.unit, due.life, kWarning, kJournalLines);
+    const auto tail = ports_.journal.tail(engine_.unit, due.life, kWarning, kJournalLines);
     std::string text;
-    if (lines)
-      for (const auto& line : *lines)
+    if (!tail)
+      text = "not readable: " + tail.error().message;
+    else if (!tail->whole)
+      text = "looked back " + std::to_string(tail->looked_at) + " entries; older ones not looked at\n";
+    if (tail)
+      for (const auto& line : tail->lines)
         text += format_wall(line.at) + " " + line.message + "\n";
-    else
-      text = "not readable: " + lines.error().message;
     keep("journal", std::move(text));
   }
   if (engine_.adapter != config::Adapter::kNone) {
@@ -210,7 +212,7 @@ asio::awaitable<policy::ActionOutcome> EngineSupervisor::send_job(policy::StepDu
   }
   tracker_.expect_own_job(true);
   const auto patience = std::max(due.deadline - ports_.clock.mono(), Millis{1'000});
-  // Named and of its final type: see docs/adr on g++ 12.
+  // Named and of its final type: docs/adr/0005.
   const std::function<void()> sent = [name = engine_.name, start, unit = engine_.unit] {
     spdlog::warn("{}: {} of {} sent", name, start ? "StartUnit" : "RestartUnit", unit);
   };

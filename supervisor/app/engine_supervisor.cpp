@@ -39,7 +39,6 @@ EngineSupervisor::EngineSupervisor(asio::any_io_executor executor, const config:
       ports_(ports),
       core_(engine, ports.clock, ports.store, [this](const policy::Decision& decision) { tell(decision); }),
       session_(engine, raw_reply_bytes, ports.clock, ports.sockets),
-      tracker_(engine.unit),
       edges_(engine.policy.quiet_for),
       watch_(signatures, engine.unit),
       census_(engine.required_processes, engine.policy.census_confirm),
@@ -144,6 +143,8 @@ void EngineSupervisor::on_news(const ports::UnitNews& news) {
     spdlog::error("{}: the bus is gone; nothing is begun until it is back", engine_.name);
     if (started_)
       feed(policy::OwnFault{policy::OwnFaultKind::kBusLost, false});
+  } else if (const auto* unread = std::get_if<ports::UnitUnread>(&news)) {
+    spdlog::error("{}: {} cannot be looked at; trying again: {}", engine_.name, engine_.unit, unread->why);
   } else {
     spdlog::info("{}: the bus is back", engine_.name);
     if (started_)
@@ -248,7 +249,7 @@ asio::awaitable<void> EngineSupervisor::await_answer(std::string life) {
   while (!stopping_ && tracker_.life() == life && tracker_.needs_answer()) {
     const auto models = co_await session_.models();
     if (models && tracker_.life() == life) {
-      take_events(tracker_.on_answers(life, ports_.clock.mono()));
+      take_events(tracker_.on_answers(life));
       co_return;
     }
     // That nobody listens yet is what loading looks like; anything else is not, and is told once.
@@ -349,8 +350,8 @@ asio::awaitable<void> EngineSupervisor::do_canary(policy::CanaryDue due) {
   wake();
 }
 
-asio::awaitable<GradedRun> EngineSupervisor::ask_and_record(std::string variant, int n, std::string life,
-                                                            std::optional<policy::Purpose> purpose) {
+asio::awaitable<EngineSupervisor::Asked> EngineSupervisor::ask_and_record(
+    std::string variant, int n, std::string life, std::optional<policy::Purpose> purpose) {
   auto run = co_await session_.run(variant, n);
   policy::CanaryResult result{variant, life, run.results(), purpose};
   // What a life answered while another took its place says nothing about either, nor what it answered while
@@ -366,15 +367,24 @@ asio::awaitable<GradedRun> EngineSupervisor::ask_and_record(std::string variant,
       raw.push_back({engine_.name, variant, std::string(canary::to_string(graded.verdict)),
                      static_cast<int>(i), run.calls[i].body});
   }
+  const auto mark = decided_;
   feed(std::move(result), std::move(raw), std::move(counts));
+  Asked asked{std::move(run), decided_since(mark)};
   if (tracker_.life() == life)
     watch_silence();
-  co_return run;
+  co_return asked;
+}
+
+std::vector<policy::Decision> EngineSupervisor::decided_since(std::uint64_t mark) const {
+  const auto since = std::min<std::uint64_t>(decided_ - mark, decisions_.size());
+  return {decisions_.end() - static_cast<std::ptrdiff_t>(since), decisions_.end()};
 }
 
 void EngineSupervisor::tell(const policy::Decision& decision) {
-  if (last_decisions_.size() < kDecisionsKept)
-    last_decisions_.push_back(decision);
+  ++decided_;
+  decisions_.push_back(decision);
+  if (decisions_.size() > kDecisionsKept)
+    decisions_.pop_front();
   const auto line =
       engine_.name + ": " + std::string(policy::to_string(decision.kind)) + ": " + decision.reason;
   if (decision.kind == policy::DecisionKind::kAlert && decision.severity == policy::Severity::kCritical)

@@ -2,6 +2,8 @@
 // Everything that is done for one engine: follows its unit and its journal, asks the canary's questions when
 // they are due, carries out the steps of an operation, and feeds back what came of each. What is to be done
 // is the policy's word alone.
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -79,8 +81,12 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   boost::asio::awaitable<void> await_answer(std::string life);
   boost::asio::awaitable<void> take_ready(policy::Ready ready);
   boost::asio::awaitable<void> do_canary(policy::CanaryDue due);
-  boost::asio::awaitable<GradedRun> ask_and_record(std::string variant, int n, std::string life,
-                                                   std::optional<policy::Purpose> purpose);
+  struct Asked {
+    GradedRun run;
+    std::vector<policy::Decision> decisions;  // on its result
+  };
+  boost::asio::awaitable<Asked> ask_and_record(std::string variant, int n, std::string life,
+                                               std::optional<policy::Purpose> purpose);
   boost::asio::awaitable<void> do_step(policy::StepDue due);
   struct StepDone {
     policy::ActionOutcome outcome;
@@ -120,6 +126,8 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   // Starts what the state asks for and is not under way; wakes the main loop for the next timer.
   void pump();
   void tell(const policy::Decision& decision);
+  // Those after the first `mark` ones, as far as they are kept.
+  [[nodiscard]] std::vector<policy::Decision> decided_since(std::uint64_t mark) const;
   void spawn(boost::asio::awaitable<void> work);
 
   boost::asio::any_io_executor executor_;
@@ -146,7 +154,8 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   bool settling_lines_ = false, looking_at_port_ = false;
   bool counters_told_ = true;  // the metrics page, when it last came, was one that tells counters
   std::optional<Millis> suspended_so_far_;
-  std::vector<policy::Decision> last_decisions_;  // since a verb cleared it, for its answer; bounded
+  std::deque<policy::Decision> decisions_;  // the newest, for the answers of verbs; bounded
+  std::uint64_t decided_ = 0;               // how many there were in all
   Millis record_backoff_{0};
   MonoTime record_retry_{};
 };

@@ -36,6 +36,18 @@ json::object call_json(const GradedCall& call) {
                       {"signals", canary::to_json(graded.signals)}};
 }
 
+// Set for as long as it lives, however that ends.
+class Raised {
+ public:
+  explicit Raised(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Raised() { flag_ = false; }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+
+ private:
+  bool& flag_;
+};
+
 }  // namespace
 
 void EngineSupervisor::take_deadlines() {
@@ -67,21 +79,23 @@ asio::awaitable<Result<json::value>> EngineSupervisor::run_canary(
       engine_.policy.variants.end())
     co_return fail(ErrorCode::kNotFound,
                    "no variant '" + variant.substr(0, 64) + "' in the suite of '" + engine_.name + "'");
-  canary_running_ = true;
-  const auto life = tracker_.life();
-  progress("asking " + engine_.name + " " + std::to_string(engine_.policy.n) + " times, variant " + variant);
-  feed(policy::CanaryBegun{variant, life, policy::Purpose::kScheduled});
-  last_decisions_.clear();
-  const auto run = co_await ask_and_record(variant, engine_.policy.n, life, policy::Purpose::kScheduled);
-  canary_running_ = false;
+  Asked asked;
+  {
+    const Raised running(canary_running_);
+    const auto life = tracker_.life();
+    progress("asking " + engine_.name + " " + std::to_string(engine_.policy.n) + " times, variant " +
+             variant);
+    feed(policy::CanaryBegun{variant, life, policy::Purpose::kScheduled});
+    asked = co_await ask_and_record(variant, engine_.policy.n, life, policy::Purpose::kScheduled);
+  }
   wake();
   json::array calls;
-  for (const auto& call : run.calls)
+  for (const auto& call : asked.run.calls)
     calls.push_back(call_json(call));
   co_return json::object{{"engine", engine_.name},
                          {"variant", variant},
                          {"calls", std::move(calls)},
-                         {"decisions", decisions_json(last_decisions_)}};
+                         {"decisions", decisions_json(asked.decisions)}};
 }
 
 asio::awaitable<Result<json::value>> EngineSupervisor::calibrate(
@@ -94,9 +108,11 @@ asio::awaitable<Result<json::value>> EngineSupervisor::calibrate(
     if (std::find(variants.begin(), variants.end(), variant) == variants.end())
       co_return fail(ErrorCode::kNotFound,
                      "no variant '" + variant.substr(0, 64) + "' in the suite of '" + engine_.name + "'");
-  calibrating_ = true;
-  auto result = co_await calibrate_variants(std::move(calls), std::move(progress));
-  calibrating_ = false;
+  Result<json::value> result;
+  {
+    const Raised running(calibrating_);
+    result = co_await calibrate_variants(std::move(calls), std::move(progress));
+  }
   take_deadlines();
   wake();
   co_return result;
@@ -180,7 +196,7 @@ asio::awaitable<Result<json::value>> EngineSupervisor::restart(
   if (!core_.recording())
     co_return fail(ErrorCode::kUnavailable,
                    "not begun: it cannot be recorded (" + core_.store_trouble() + ")");
-  last_decisions_.clear();
+  const auto mark = decided_;
   feed(policy::OperatorRestart{std::move(why)});
   json::object answer{{"engine", engine_.name}, {"begun", core_.state().operation.has_value()}};
   std::optional<policy::Step> told;
@@ -193,7 +209,7 @@ asio::awaitable<Result<json::value>> EngineSupervisor::restart(
   }
   if (told && core_.state().last_operation)
     answer["outcome"] = policy::to_string(core_.state().last_operation->end);
-  answer["decisions"] = decisions_json(last_decisions_);
+  answer["decisions"] = decisions_json(decided_since(mark));
   co_return answer;
 }
 

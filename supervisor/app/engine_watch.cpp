@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <boost/asio/awaitable.hpp>
+#include <spdlog/spdlog.h>
 
 #include "supervisor/app/engine_supervisor.h"
 #include "supervisor/app/pause.h"
@@ -43,6 +44,10 @@ asio::awaitable<std::optional<std::vector<std::string>>> EngineSupervisor::ask_p
   }
   for (auto& signature : watch_.on_processes(pids))
     feed(std::move(signature));
+  if (const auto dropped = watch_.take_dropped(); dropped > 0)
+    spdlog::warn(
+        "{}: {} lines that name a process came faster than systemd could be asked whose it is; ignoring them",
+        engine_.name, dropped);
   co_return commands;
 }
 

@@ -146,6 +146,8 @@ JournalWatch::Events JournalWatch::on_line(const ports::JournalLine& line) {
         settle(events, named);
       } else if (waiting_.size() < kMostWaiting) {
         waiting_.push_back(std::move(named));
+      } else {
+        ++dropped_;
       }
     }
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probes/journal/signatures.h"
@@ -37,6 +38,8 @@ class JournalWatch {
   [[nodiscard]] bool wants_processes() const { return !waiting_.empty(); }
   // Every process of the unit at this moment. What waits is settled: the process is ours or it is not.
   Events on_processes(const std::vector<std::uint32_t>& pids);
+  // How many such lines came while too many were waiting and were let go, since it was last asked.
+  [[nodiscard]] std::uint64_t take_dropped() { return std::exchange(dropped_, 0); }
   // One that is known to be the unit's, from elsewhere (its main process).
   void know_process(std::uint32_t pid);
 
@@ -68,6 +71,7 @@ class JournalWatch {
   std::string unit_;
   Life now_, before_;
   std::deque<Waiting> waiting_;  // bounded, oldest first
+  std::uint64_t dropped_ = 0;
 };
 
 }  // namespace fireboss::app

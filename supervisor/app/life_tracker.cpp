@@ -61,8 +61,6 @@ void set_cause(LifeEnded& end, bool stop_job, bool restart_job) {
 
 }  // namespace
 
-LifeTracker::LifeTracker(std::string unit) : unit_(std::move(unit)) {}
-
 LifeTracker::Events LifeTracker::on_snapshot(const UnitSnapshot& snapshot, MonoTime now) {
   if (!ending_)
     return take(snapshot, now);
@@ -225,7 +223,7 @@ LifeTracker::Events LifeTracker::on_journal(const ports::JournalLine& line, Mono
   return life_.empty() && id == last_life_ ? revise(now, false) : Events{};
 }
 
-LifeTracker::Events LifeTracker::on_answers(const std::string& life, MonoTime) {
+LifeTracker::Events LifeTracker::on_answers(const std::string& life) {
   if (life != life_ || life_.empty() || ending_ || std::exchange(ready_, true))
     return {};
   return {policy::Ready{.life = life_, .fingerprint = std::nullopt}};

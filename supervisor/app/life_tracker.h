@@ -5,13 +5,13 @@
 //
 // Two witnesses, in any order: the bus (state, jobs) and the manager's journal lines. What each says, as seen
 // on systemd 252:
-//   stop        "Stopping" .. "Deactivated"/"Failed" .. "Stopped" with JOB_TYPE=stop; a job of type stop
-//   restart     the same, "Stopped" with JOB_TYPE=restart ("Stopping" says stop even then); a job of type
-//   restart death       "Deactivated"/"Failed" without a "Stopping" before it; no job. The exit status may be
-//   0.
-//   ... healed  sub-state auto-restart, NRestarts grows with the next life; its "Stopped" says
-//   JOB_TYPE=restart
+// clang-format off
+//   stop          "Stopping" .. "Deactivated"/"Failed" .. "Stopped" with JOB_TYPE=stop; a job of type stop
+//   restart       the same, "Stopped" with JOB_TYPE=restart ("Stopping" says stop even then); a job of type restart
+//   death         "Deactivated"/"Failed" without a "Stopping" before it; no job. The exit status may be 0.
+//   ... healed    sub-state auto-restart, NRestarts grows with the next life; its "Stopped" says JOB_TYPE=restart
 //   ... given up  auto-restart, then failed: "Start request repeated too quickly", whatever Result= says
+// clang-format on
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -30,8 +30,6 @@ class LifeTracker {
  public:
   using Events = std::vector<policy::EventBody>;
 
-  explicit LifeTracker(std::string unit);
-
   // Each returns the events that follow, in order; most calls return none. The first snapshot adopts what
   // runs: a LifeStarted with its age, then Ready if systemd's word says so. If nothing runs, a LifeEnded of
   // the last life as far as the manager's lines given before it (Journal::manager_tail) tell how that ended.
@@ -42,7 +40,7 @@ class LifeTracker {
   Events on_journal(const ports::JournalLine& line, MonoTime now);
   // The engine's model list was answered by a listener that is ours: ready, for a unit that is not
   // Type=notify.
-  Events on_answers(const std::string& life, MonoTime now);
+  Events on_answers(const std::string& life);
 
   // An end whose cause is not clear yet is held back until the manager's line arrives or this time has come.
   // What comes after the end waits behind it.
@@ -90,7 +88,6 @@ class LifeTracker {
   Heard& hear(const std::string& life);
   policy::LifeCause cause_of(const ports::UnitSnapshot& snapshot, MonoTime now, bool adopting) const;
 
-  std::string unit_;
   bool adopted_ = false;
   std::string life_;
   bool ready_ = false, notify_ = false, active_ = false;

@@ -91,7 +91,7 @@ Result<std::shared_ptr<EngineSupervisor>> Supervisor::find(const json::object& r
     known += (known.empty() ? "" : ", ") + engine->name();
   }
   return fail(ErrorCode::kNotFound,
-              (name.empty() ? std::string("which engine?") : "no engine '" + name.substr(0, 64) + "'") +
+              (name.empty() ? std::string("which engine?") : "no engine '" + name.substr(0, 64) + "'.") +
                   " Configured: " + known);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <utility>
 
 #include <boost/url/parse.hpp>
@@ -98,8 +99,6 @@ class EngineBuilder {
         error("required_processes", "has an empty text, which every process contains");
       engine_.required_processes = *roles;
     }
-    if (const auto* file = section_.text("suite"))
-      engine_.suite_file = *file;
     read_policy();
     read_suite();
     engine_.policy_hash = sha256_hex(policy::canonical_text(engine_.policy));
@@ -266,6 +265,17 @@ void build_daemon(const RawSection& section, Config& config, Findings& findings)
     findings.error(section.where("control_socket"), "'control_socket' is longer than " +
                                                         std::to_string(kMaxSocketPath) +
                                                         " bytes, the most that a socket's path can have");
+  // Each would replace or delete the other.
+  const auto differ = [&](const char* key, const std::string& one, const char* other,
+                          const std::string& another) {
+    using std::filesystem::path;
+    if (path(one).lexically_normal() == path(another).lexically_normal())
+      findings.error(section.where(key), "'" + std::string(key) + "' and '" + other +
+                                             "' are the same path: give each a file of its own");
+  };
+  differ("control_socket", config.control_socket, "database", config.database);
+  differ("generation_file", config.generation_file, "database", config.database);
+  differ("generation_file", config.generation_file, "control_socket", config.control_socket);
   if (const auto* users = section.list("control_users")) {
     if (std::any_of(users->begin(), users->end(), [](const auto& user) { return user.empty(); }))
       findings.error(section.where("control_users"), "'control_users' has an empty name");

@@ -29,7 +29,6 @@ struct Engine {
   std::string metrics_path = "/metrics";
   std::vector<std::string>
       required_processes;  // roles: a process whose command line contains it must be there
-  std::string suite_file;
   canary::Suite suite;
   policy::Policy policy;
   std::string policy_hash;  // SHA-256 hex of policy::canonical_text

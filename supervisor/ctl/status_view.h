@@ -25,13 +25,13 @@ struct VariantStatus {
 struct EngineStatus {
   std::string name, unit;
   Health health = Health::kUnknown;
-  std::string answers;  // "answering correctly", "ANSWERING WRONGLY", "not answering: down on purpose"...
-  std::string mode;     // "observe", "enforce", "enforce, held until ..."
-  std::optional<Millis> age;            // of the life
+  std::string answers;        // "answering correctly", "ANSWERING WRONGLY", "down on purpose for 3m"...
+  std::string mode;           // "observe", "enforce", "enforce, held for another 2h: WHY"
+  std::optional<Millis> age;  // of the life
   std::optional<Millis> answering_for;  // every run of every variant was right for so long
   std::string life, cause;
   std::vector<VariantStatus> variants;
-  std::string next;                    // "canary chat-stream in 12m"
+  std::string next;                    // "canary chat-stream in 12m", "restart under way for 5s, step drain"
   std::vector<std::string> held_back;  // what is due and by what it is held back
   std::vector<std::string> to_do;      // what the operator must do, most urgent first
   std::vector<ports::AlertRow> alerts;

@@ -1,8 +1,10 @@
 // firebossd: configuration, adapters, one event loop, and the exit status that systemd reads.
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <pwd.h>
@@ -68,13 +70,13 @@ int exit_status(ErrorCode code) {
 }
 
 // Fed by a loop that turns and by engines whose own loops turn; a stuck one is systemd's to end.
-asio::awaitable<void> feed_watchdog(const app::Supervisor& supervisor) {
+asio::awaitable<void> feed_watchdog(const app::Supervisor* supervisor) {
   std::uint64_t usec = 0;
   if (sd_watchdog_enabled(0, &usec) <= 0)
     co_return;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (;;) {
-    if (supervisor.progressing())
+    if (supervisor->progressing())
       sd_notify(0, "WATCHDOG=1");
     timer.expires_after(std::chrono::microseconds(usec / 3));
     if (std::get<0>(co_await timer.async_wait(asio::as_tuple(asio::use_awaitable))))
@@ -126,7 +128,13 @@ asio::awaitable<void> renew_once_begun(sqlite::Generation* generation, sqlite::S
 Result<std::vector<std::uint32_t>> uids_of(const std::vector<std::string>& users) {
   std::vector<std::uint32_t> uids;
   for (const auto& user : users) {
+    errno = 0;
     const auto* entry = getpwnam(user.c_str());
+    // getpwnam(3): with these there is no such user; with any other it could not be asked.
+    if (entry == nullptr && errno != 0 && errno != ENOENT && errno != ESRCH && errno != EBADF &&
+        errno != EPERM)
+      return fail(ErrorCode::kUnavailable,
+                  "daemon.control_users: cannot look up the user '" + user + "': " + std::strerror(errno));
     if (entry == nullptr)
       return fail(ErrorCode::kInvalid, "daemon.control_users: no user '" + user + "' on this machine");
     uids.push_back(entry->pw_uid);
@@ -154,7 +162,7 @@ int run(const config::Config& config) {
     return give_up(exit_status(store.error().code), store.error().message);
   const auto uids = uids_of(config.control_users);
   if (!uids)
-    return give_up(kExitConfig, uids.error().message);
+    return give_up(exit_status(uids.error().code), uids.error().message);
 
   auto generation = open_generation(**store, config.generation_file);
   const bool foreign = generation && generation->finding().origin != sqlite::Origin::kMatched;
@@ -183,7 +191,7 @@ int run(const config::Config& config) {
     loop.stop();
   });
   supervisor.start();
-  asio::co_spawn(loop, feed_watchdog(supervisor), asio::detached);
+  asio::co_spawn(loop, feed_watchdog(&supervisor), asio::detached);
   if (foreign)
     asio::co_spawn(loop, renew_once_begun(&*generation, store->get(), &supervisor), asio::detached);
   spdlog::info("firebossd {} {}", FIREBOSS_VERSION, supervisor.status_line());

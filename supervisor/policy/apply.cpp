@@ -29,9 +29,7 @@ void ask_for_confirmation(State& state, const std::string& name) {
 
 }  // namespace
 
-State apply(const Policy& policy, State state, const Event& event, const Decision& decision) {
-  (void)policy;
-  (void)event;
+State apply(State state, const Decision& decision) {
   if (!decision.alert_key.empty())
     remember_alert(state, decision);
   if (decision.about == "dropped") {
@@ -59,7 +57,7 @@ Stepped step(const Policy& policy, State state, const Event& event) {
   stepped.state = reduce(policy, std::move(state), event);
   stepped.decisions = decide(policy, stepped.state, event);
   for (const auto& decision : stepped.decisions)
-    stepped.state = apply(policy, std::move(stepped.state), event, decision);
+    stepped.state = apply(std::move(stepped.state), decision);
   return stepped;
 }
 

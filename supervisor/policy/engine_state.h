@@ -16,7 +16,7 @@ namespace fireboss::policy {
 // (an operation opened, the budget charged, an episode begun). step() is the three in that order.
 [[nodiscard]] State reduce(const Policy& policy, State state, const Event& event);
 [[nodiscard]] std::vector<Decision> decide(const Policy& policy, const State& state, const Event& event);
-[[nodiscard]] State apply(const Policy& policy, State state, const Event& event, const Decision& decision);
+[[nodiscard]] State apply(State state, const Decision& decision);
 
 struct Stepped {
   State state;
@@ -33,14 +33,14 @@ struct Timer {
 };
 [[nodiscard]] std::optional<Timer> next_timer(const Policy& policy, const State& state);
 
-// The canary run that is due at `now`, if any, and may be begun (engine ready, no operation but one in its
+// The canary run that is due by now, if any, and may be begun (engine ready, no operation but one in its
 // verify step, no run in flight, not down on purpose).
 struct CanaryDue {
   std::string variant{};
   Purpose purpose = Purpose::kScheduled;
   std::string life{};
 };
-[[nodiscard]] std::optional<CanaryDue> canary_due(const Policy& policy, const State& state, MonoTime now);
+[[nodiscard]] std::optional<CanaryDue> canary_due(const State& state);
 
 // The step of the open operation that the shell has to carry out now; it answers with an ActionOutcome for
 // evidence, lease, pre_stop, drain, job and post_ready, while ready and verify end by Ready and CanaryResult

@@ -118,9 +118,7 @@ std::optional<Timer> next_timer(const Policy& policy, const State& state) {
   return timers.next();
 }
 
-std::optional<CanaryDue> canary_due(const Policy& policy, const State& state, MonoTime now) {
-  (void)policy;
-  (void)now;
+std::optional<CanaryDue> canary_due(const State& state) {
   if (!ready(state) || state.in_flight || state.due.empty())
     return std::nullopt;
   const auto run = [&](const DueRun& due) {

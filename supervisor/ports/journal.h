@@ -16,13 +16,13 @@ struct JournalLine {
   std::string invocation_id;  // the life it belongs to ("" for kernel lines)
   std::string unit;
   std::uint32_t pid = 0;
-  bool from_manager = false;         // PID 1 speaking about the unit
-  bool from_kernel = false;          // _TRANSPORT=kernel
-  std::string message_id;            // of manager messages and of journald's suppression notice
-  std::string job_type, job_result;  // of manager messages
-  std::string unit_result;           // of "Failed with result ..."
-  std::string exit_code;             // of "Main process exited": exited, killed, dumped
-  int exit_status = 0;               // ... and its status or signal
+  bool from_manager = false;  // PID 1 speaking about the unit
+  bool from_kernel = false;   // _TRANSPORT=kernel
+  std::string message_id;     // of manager messages and of journald's suppression notice
+  std::string job_type;       // of manager messages
+  std::string unit_result;    // of "Failed with result ..."
+  std::string exit_code;      // of "Main process exited": exited, killed, dumped
+  int exit_status = 0;        // ... and its status or signal
 };
 
 // Follows what is written about a unit: its own lines of one invocation, the manager's about that unit (all
@@ -40,9 +40,15 @@ class Journal {
                               std::function<void(const JournalLine&)> on_line,
                               std::function<void(const Error&)> on_error) = 0;
   virtual void unfollow(const std::string& unit) = 0;
-  // The last `limit` lines of one invocation at `max_priority` or more urgent, oldest first: evidence.
-  virtual Result<std::vector<JournalLine>> tail(const std::string& unit, const std::string& invocation_id,
-                                                int max_priority, std::size_t limit) = 0;
+  // The last `limit` lines of one invocation at `max_priority` or more urgent, oldest first: evidence. Looked
+  // for only as far back as is quick.
+  struct Tail {
+    std::vector<JournalLine> lines;
+    std::size_t looked_at = 0;  // entries
+    bool whole = true;          // false: there are older entries that were not looked at for want of time
+  };
+  virtual Result<Tail> tail(const std::string& unit, const std::string& invocation_id, int max_priority,
+                            std::size_t limit) = 0;
   // The manager's last `limit` lines about a unit, all invocations, oldest first: how earlier lives ended,
   // for who begins to look now.
   virtual Result<std::vector<JournalLine>> manager_tail(const std::string& unit, std::size_t limit) = 0;

@@ -40,7 +40,7 @@ struct ActionRow {
   std::string step;   // the last one begun
   std::string state;  // open, clean, not_helped, failed, abandoned
   WallTime begun{}, ended{};
-  std::string steps;  // canonical JSON: [{"step","begun_ms","took_ms","result","detail"}...]
+  std::string steps;  // canonical JSON: [{"detail","ms","result","step"}...]; "ms" since `begun`
 };
 struct AlertRow {
   std::int64_t id = 0;
@@ -54,8 +54,8 @@ struct RawReply {
   std::string body;  // bounded by the caller
 };
 
-// Added to the roll-up of the event's UTC day, from which long histories are read: "calls.ok", "runs.pass".
-// The store itself counts "decision.KIND" and "alert.SEVERITY".
+// Added to the roll-up of the event's UTC day, from which long histories are read: "calls.pass",
+// "calls.fail", "calls.inconclusive". The store itself counts "decision.KIND" and "alert.SEVERITY".
 struct DayCount {
   std::string what;
   std::int64_t add = 1;

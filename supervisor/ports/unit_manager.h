@@ -38,16 +38,12 @@ struct UnitSnapshot {
   int exec_main_status = 0;   // exit status or signal
   std::uint32_t main_pid = 0;
   std::uint32_t n_restarts = 0;
-  MonoTime inactive_exit{};  // InactiveExitTimestampMonotonic: when this life began to start
-  MonoTime active_enter{};   // ActiveEnterTimestampMonotonic: when systemd called it active
-  MonoTime active_exit{};
-  std::string control_group;  // "/system.slice/vllm.service"; "" while there is none
-  std::uint32_t job_id = 0;   // queued or running job, 0: none
-  bool need_daemon_reload = false;
+  MonoTime inactive_exit{};             // InactiveExitTimestampMonotonic: when this life began to start
+  std::string control_group;            // "/system.slice/vllm.service"; "" while there is none
+  std::uint32_t job_id = 0;             // queued or running job, 0: none
   std::vector<std::string> exec_start;  // argv of ExecStart
   std::vector<std::string> drop_ins;
   std::string fragment_path;
-  std::string notify_access;
   // Units of other names that a restart job of this one would stop too (RequiredBy, BoundBy, ConsistsOf),
   // active ones.
   std::vector<std::string> dependents;
@@ -75,7 +71,12 @@ struct BusLost {
   std::string why;  // for people
 };
 struct BusBack {};  // subscribed again; a fresh snapshot of every watched unit follows
-using UnitNews = std::variant<UnitSnapshot, JobSeen, BusLost, BusBack>;
+// The bus is there but the unit could not be looked at. Once an episode; tried again until a snapshot
+// follows.
+struct UnitUnread {
+  std::string why;  // for people
+};
+using UnitNews = std::variant<UnitSnapshot, JobSeen, BusLost, BusBack, UnitUnread>;
 
 class UnitManager {
  public:

@@ -210,7 +210,7 @@ Result<void> canary(const config::Engine& configured, const CanaryBench& options
     return fail(ErrorCode::kUnavailable, "nobody listens on port " + std::to_string(engine.port));
   // The check of who answers is part of a run. Where the kernel does not tell control groups, or all is in
   // the root, it is left out, and that is printed.
-  const auto& group = listeners->front().control_group;
+  const auto group = sockets.control_group_of(listeners->front());
   const bool checked = !group.empty() && group != "/";
   if (!checked)
     engine.listener = config::ListenerCheck::kAny;

@@ -13,11 +13,11 @@
 namespace fireboss::fuzz {
 
 struct Target {
-  std::string_view name;  // "metrics": its corpus is tests/fuzz/corpus/metrics/
+  std::string_view name;  // "metrics": in messages and the names of files
   // Called with every input; says broken() if something does not hold that must. Must not keep anything from
   // one input to the next that changes what it does.
   void (*check)(std::string_view input) = nullptr;
-  std::vector<std::string> seeds;   // beside the files of the corpus
+  std::vector<std::string> seeds;   // what made-up inputs begin from
   std::vector<std::string> tokens;  // put into inputs, besides numbers, brackets and odd UTF-8
   std::size_t max_size = 4096;      // bytes of one input
   // What one input may take from the heap at the same time: fixed + per_byte * size.

@@ -105,7 +105,7 @@ class Reading {
     state_ = stepped.state;
     const auto timer = next_timer(policy_, state_);
     (void)timer;
-    (void)canary_due(policy_, state_, state_.now);
+    (void)canary_due(state_);
     (void)operation_step(policy_, state_);
   }
 

@@ -7,22 +7,32 @@
 
 namespace fireboss::testing {
 
-// Keeps what it is given, and refuses it while `trouble` is set.
+// Keeps what it is given, and refuses it while `trouble` is set. Refuses what the database would: an update
+// of no open action, a second open one.
 class FakeStore final : public ports::Store {
  public:
   Result<ports::Recorded> record(const ports::Record& record) override {
     if (trouble)
       return fail(*trouble);
+    if (const auto& update = record.update_action) {
+      if (!open || (update->id != 0 && update->id != open->id))
+        return fail(ErrorCode::kInternal, "no open action " + std::to_string(update->id) + " to update");
+      if (record.open_action && update->state == "open")
+        return fail(ErrorCode::kInternal, "a second open action");
+    } else if (record.open_action && open) {
+      return fail(ErrorCode::kInternal, "a second open action");
+    }
     records.push_back(record);
     ports::Recorded recorded;
     recorded.event = static_cast<std::int64_t>(records.size());
-    if (record.update_action && open && open->id == record.update_action->id) {
+    if (record.update_action) {
+      const auto id = open->id;
       open = record.update_action;
-      closed.push_back(*open);
-      if (open->state == "open")
-        closed.pop_back();
-      else
+      open->id = id;
+      if (open->state != "open") {
+        closed.push_back(*open);
         open.reset();
+      }
     }
     if (record.open_action) {
       open = record.open_action;

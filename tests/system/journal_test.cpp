@@ -44,6 +44,8 @@ class JournalTest : public SystemTest {
     return none;
   }
 
+  static constexpr const char* kStarted = "39f53479d3a045ac8e11786248231fbf";
+
   std::vector<JournalLine> lines_;
   std::vector<Error> errors_;
   std::string life_;
@@ -64,8 +66,7 @@ TEST_F(JournalTest, ShowsTheLifesOwnLinesAndTheManagersAboutIt) {
   EXPECT_EQ(started.unit, "engine.service");
   EXPECT_EQ(started.invocation_id, life_);
   EXPECT_EQ(started.job_type, "start");
-  EXPECT_EQ(started.job_result, "done");
-  EXPECT_EQ(started.message_id, "39f53479d3a045ac8e11786248231fbf");
+  EXPECT_EQ(started.message_id, kStarted);
 }
 
 TEST_F(JournalTest, ShowsNothingOfTheNextLifeButTheManagersLines) {
@@ -76,7 +77,7 @@ TEST_F(JournalTest, ShowsNothingOfTheNextLifeButTheManagersLines) {
   const auto next = property("engine.service", "InvocationID");
   ASSERT_TRUE(until([&] {
     return std::ranges::any_of(
-        lines_, [&](const auto& l) { return l.invocation_id == next && l.job_result == "done"; });
+        lines_, [&](const auto& l) { return l.invocation_id == next && l.message_id == kStarted; });
   }));
   EXPECT_EQ(count("own-line"), 1u);
   EXPECT_EQ(line("Stopped engine.service").job_type, "restart");
@@ -105,7 +106,7 @@ TEST_F(JournalTest, ChangeOfLifeNeitherLosesNorRepeatsALine) {
   follow(life_, now.wall());  // later than the new life's first lines
   ASSERT_TRUE(until([&] {
     return std::ranges::any_of(
-        lines_, [&](const auto& l) { return l.invocation_id == life_ && l.job_result == "done"; });
+        lines_, [&](const auto& l) { return l.invocation_id == life_ && l.message_id == kStarted; });
   }));
   EXPECT_EQ(count("Started engine.service"), 2u);
   EXPECT_EQ(count("Stopping engine.service"), 1u);
@@ -192,12 +193,25 @@ TEST_F(JournalTest, TailHasWhatClaimsToBeAnErrorOldestFirst) {
   shell("journalctl --sync");
   const auto tail = journal_->tail("engine.service", life_, 4, 10);
   ASSERT_TRUE(tail) << tail.error().message;
-  ASSERT_EQ(tail->size(), 2u);
-  EXPECT_NE(tail->at(0).message.find("first"), std::string::npos);
-  EXPECT_EQ(tail->at(0).priority, 4);
-  EXPECT_NE(tail->at(1).message.find("second"), std::string::npos);
-  EXPECT_EQ(tail->at(1).priority, 3);
-  EXPECT_EQ(journal_->tail("engine.service", life_, 4, 1)->front().message, tail->at(1).message);
+  ASSERT_EQ(tail->lines.size(), 2u);
+  EXPECT_TRUE(tail->whole);
+  EXPECT_GE(tail->looked_at, 3u);
+  EXPECT_NE(tail->lines.at(0).message.find("first"), std::string::npos);
+  EXPECT_EQ(tail->lines.at(0).priority, 4);
+  EXPECT_NE(tail->lines.at(1).message.find("second"), std::string::npos);
+  EXPECT_EQ(tail->lines.at(1).priority, 3);
+  EXPECT_EQ(journal_->tail("engine.service", life_, 4, 1)->lines.front().message, tail->lines.at(1).message);
+}
+
+TEST_F(JournalTest, TailThatTakesTooLongEndsAndSaysSo) {
+  start("log=WARNING-a log=WARNING-b ready");
+  shell("journalctl --sync");
+  SystemdJournal hurried(loop_.get_executor(), {}, Millis{0});
+  const auto tail = hurried.tail("engine.service", life_, 7, 10);
+  ASSERT_TRUE(tail) << tail.error().message;
+  EXPECT_FALSE(tail->whole);
+  EXPECT_EQ(tail->looked_at, 0u);
+  EXPECT_TRUE(tail->lines.empty());
 }
 
 TEST_F(JournalTest, ManagerTailTellsHowEarlierLivesEnded) {

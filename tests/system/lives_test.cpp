@@ -116,7 +116,7 @@ class LivesTest : public SystemTest, public testing::WithParamInterface<Witness>
   LifeEnded last_;
   bool adopted_ = false;
   clock::SystemClock clock_;
-  LifeTracker tracker_{"engine.service"};
+  LifeTracker tracker_;
   boost::asio::steady_timer settle_{loop_};
   std::optional<sdbus::SystemdUnits> units_;
   std::optional<journal::SystemdJournal> journal_;

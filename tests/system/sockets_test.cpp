@@ -24,7 +24,7 @@ TEST_F(ListenerTest, ListenerOfTheUnitIsOurs) {
   ASSERT_TRUE(found) << found.error().message;
   ASSERT_EQ(found->size(), 1u);
   EXPECT_EQ(sockets_.belongs(found->front(), property("engine.service", "ControlGroup")), true);
-  EXPECT_EQ(found->front().control_group, property("engine.service", "ControlGroup"));
+  EXPECT_EQ(sockets_.control_group_of(found->front()), property("engine.service", "ControlGroup"));
 }
 
 TEST_F(ListenerTest, ListenerInASubgroupOfTheUnitIsOurs) {
@@ -39,7 +39,7 @@ TEST_F(ListenerTest, ListenerInASubgroupOfTheUnitIsOurs) {
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 1u);
   EXPECT_EQ(sockets_.belongs(found->front(), "/system.slice/engine.service"), true);
-  EXPECT_EQ(found->front().control_group, "/system.slice/engine.service/workers");
+  EXPECT_EQ(sockets_.control_group_of(found->front()), "/system.slice/engine.service/workers");
 }
 
 TEST_F(ListenerTest, ForeignProcessOnThePortIsNotOursAndIsNamed) {
@@ -49,7 +49,7 @@ TEST_F(ListenerTest, ForeignProcessOnThePortIsNotOursAndIsNamed) {
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 1u);
   EXPECT_EQ(sockets_.belongs(found->front(), property("engine.service", "ControlGroup")), false);
-  EXPECT_EQ(found->front().control_group, "/system.slice/stranger.service");
+  EXPECT_EQ(sockets_.control_group_of(found->front()), "/system.slice/stranger.service");
 }
 
 TEST_F(ListenerTest, UnitThatIsDownHasNoControlGroup) {

@@ -77,7 +77,7 @@ Result<std::string> look_at_listener(const std::string& unit, int port) {
     const auto ours = sockets.belongs(listener, "/system.slice/" + unit);
     if (!ours)
       return fail(ours.error());
-    out += std::string(*ours ? "ours" : "foreign") + " " + listener.control_group;
+    out += std::string(*ours ? "ours" : "foreign") + " " + sockets.control_group_of(listener);
   }
   return out;
 }

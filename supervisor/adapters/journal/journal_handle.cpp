@@ -173,7 +173,6 @@ std::optional<ports::JournalLine> read_line(sd_journal* handle) {
     line.unit = about;
     line.invocation_id = field(handle, "INVOCATION_ID");
     line.job_type = field(handle, "JOB_TYPE");
-    line.job_result = field(handle, "JOB_RESULT");
     line.unit_result = field(handle, "UNIT_RESULT");
     line.exit_code = field(handle, "EXIT_CODE");
     line.exit_status = number(field(handle, "EXIT_STATUS"), 0);

@@ -1,6 +1,7 @@
 #include "supervisor/adapters/journal/systemd_journal.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "probes/journal/line_level.h"
 #include "supervisor/adapters/journal/follower.h"
@@ -9,33 +10,43 @@
 namespace fireboss::journal {
 namespace {
 
-constexpr int kMaxLookedAt = 20'000;
+using Clock = std::chrono::steady_clock;
 
-// Newest first through the matches, until `limit` lines at `max_priority` are found; returned oldest first.
-Result<std::vector<ports::JournalLine>> look_back(sd_journal* handle, int max_priority, std::size_t limit) {
+constexpr std::size_t kMaxLookedAt = 20'000;
+
+// Newest first through the matches, until `limit` lines at `max_priority` are found or it is `end`; returned
+// oldest first.
+Result<ports::Journal::Tail> look_back(sd_journal* handle, int max_priority, std::size_t limit,
+                                       Clock::time_point end) {
   int r = sd_journal_seek_tail(handle);
-  std::vector<ports::JournalLine> out;
-  for (int i = 0; r >= 0 && i < kMaxLookedAt && out.size() < limit; ++i) {
+  ports::Journal::Tail out;
+  while (r >= 0 && out.lines.size() < limit) {
     r = sd_journal_previous(handle);
     if (r <= 0)
       break;
+    if (out.looked_at == kMaxLookedAt || Clock::now() >= end) {
+      out.whole = false;
+      break;
+    }
+    ++out.looked_at;
     auto line = read_line(handle);
     if (!line)
       continue;
     line->priority = std::min(line->priority, probes::line_level(line->message));
     if (line->priority <= max_priority)
-      out.push_back(std::move(*line));
+      out.lines.push_back(std::move(*line));
   }
   if (r < 0)
     return fail(journal_error(r, "journal"));
-  std::ranges::reverse(out);
+  std::ranges::reverse(out.lines);
   return out;
 }
 
 }  // namespace
 
-SystemdJournal::SystemdJournal(boost::asio::any_io_executor executor, std::filesystem::path directory)
-    : executor_(std::move(executor)), directory_(std::move(directory)) {}
+SystemdJournal::SystemdJournal(boost::asio::any_io_executor executor, std::filesystem::path directory,
+                               Millis patience)
+    : executor_(std::move(executor)), directory_(std::move(directory)), patience_(patience) {}
 
 SystemdJournal::~SystemdJournal() {
   for (const auto& [unit, follower] : followers_)
@@ -66,15 +77,14 @@ void SystemdJournal::unfollow(const std::string& unit) {
     found.mapped()->stop();
 }
 
-Result<std::vector<ports::JournalLine>> SystemdJournal::tail(const std::string& unit,
-                                                             const std::string& invocation_id,
-                                                             int max_priority, std::size_t limit) {
+Result<ports::Journal::Tail> SystemdJournal::tail(const std::string& unit, const std::string& invocation_id,
+                                                  int max_priority, std::size_t limit) {
   const auto handle = open_journal(directory_);
   if (!handle)
     return fail(handle.error().in(unit));
   if (const auto matched = match_invocation(handle->get(), invocation_id); !matched)
     return fail(matched.error().in(unit));
-  return look_back(handle->get(), max_priority, limit);
+  return look_back(handle->get(), max_priority, limit, Clock::now() + patience_);
 }
 
 Result<std::vector<ports::JournalLine>> SystemdJournal::manager_tail(const std::string& unit,
@@ -85,7 +95,11 @@ Result<std::vector<ports::JournalLine>> SystemdJournal::manager_tail(const std::
   if (const auto matched = match_manager(handle->get(), unit); !matched)
     return fail(matched.error());
   constexpr int kEvery = 7;
-  return look_back(handle->get(), kEvery, limit);
+  // Every entry that matches is one of the lines: `limit` bounds it.
+  auto tail = look_back(handle->get(), kEvery, limit, Clock::time_point::max());
+  if (!tail)
+    return fail(tail.error());
+  return std::move(tail->lines);
 }
 
 Result<WallTime> SystemdJournal::covers_since() {

@@ -30,13 +30,6 @@ int read_int(sd_bus_message* m, int& out) {
   return r;
 }
 
-int read_bool(sd_bus_message* m, bool& out) {
-  int value = 0;  // sd-bus writes a full int
-  const int r = sd_bus_message_read(m, "v", "b", &value);
-  out = value != 0;
-  return r;
-}
-
 int read_usec(sd_bus_message* m, MonoTime& out) {
   std::uint64_t usec = 0;
   const int r = sd_bus_message_read(m, "v", "t", &usec);
@@ -152,24 +145,16 @@ int read_one(sd_bus_message* m, std::string_view name, UnitProperties& out) {
     return read_number(m, s.n_restarts);
   if (name == "InactiveExitTimestampMonotonic")
     return read_usec(m, s.inactive_exit);
-  if (name == "ActiveEnterTimestampMonotonic")
-    return read_usec(m, s.active_enter);
-  if (name == "ActiveExitTimestampMonotonic")
-    return read_usec(m, s.active_exit);
   if (name == "ControlGroup")
     return read_text(m, s.control_group);
   if (name == "Job")
     return read_job(m, s.job_id);
-  if (name == "NeedDaemonReload")
-    return read_bool(m, s.need_daemon_reload);
   if (name == "ExecStart")
     return read_exec(m, s.exec_start);
   if (name == "DropInPaths")
     return append_texts(m, s.drop_ins);
   if (name == "FragmentPath")
     return read_text(m, s.fragment_path);
-  if (name == "NotifyAccess")
-    return read_text(m, s.notify_access);
   if (name == "RequiredBy" || name == "BoundBy" || name == "ConsistsOf")
     return append_texts(m, out.reached);
   return sd_bus_message_skip(m, "v");

@@ -40,8 +40,8 @@ void Session::start() {
 
 void Session::stop() {
   stopped_ = true;
-  watches_.clear();
   tear_down();
+  watches_.clear();
   for (const auto& wait : waits_)
     wait->timer.cancel();
   until_lost_.cancel();
@@ -149,6 +149,8 @@ void Session::tear_down() {
   subscriptions_.clear();
   for (auto& [unit, watch] : watches_)
     watch.subscription.reset();
+  for (auto& [unit, watch] : watches_)
+    watch.retry->cancel();
   jobs_.clear();
   removed_.clear();
   if (connection_)
@@ -191,6 +193,8 @@ void Session::tell(const std::string& unit, const ports::UnitNews& news) {
 void Session::watch(const std::string& unit, std::function<void(const ports::UnitNews&)> on_news) {
   auto& watch = watches_[unit];
   watch.on_news = std::move(on_news);
+  if (!watch.retry)
+    watch.retry = std::make_shared<asio::steady_timer>(executor_);
   const auto weak = weak_from_this();
   asio::post(executor_, [weak, unit] {
     const auto self = weak.lock();
@@ -311,12 +315,15 @@ void Session::refresh(const std::string& unit) {
   if (found == watches_.end() || !up_)
     return;
   found->second.dirty = true;
+  found->second.retry->cancel();
   if (!std::exchange(found->second.fetching, true))
     spawn(refresh_until_clean(unit));
 }
 
-// Changes that come while a snapshot is under way make one more, however many they are.
+// Changes that come while a snapshot is under way make one more, however many they are. Nothing but the
+// change itself announces it: a look that fails is repeated until it succeeds.
 asio::awaitable<void> Session::refresh_until_clean(std::string unit) {
+  auto pause = options_.backoff_min;
   for (;;) {
     auto found = watches_.find(unit);
     if (found == watches_.end())
@@ -326,8 +333,22 @@ asio::awaitable<void> Session::refresh_until_clean(std::string unit) {
       co_return;
     }
     const auto snapshot = co_await fetch(unit);
-    if (!snapshot)
-      continue;  // a lost bus is told elsewhere, and what comes after it begins with a snapshot
+    found = watches_.find(unit);
+    if (found == watches_.end())
+      co_return;
+    if (!snapshot) {
+      if (!up_ || lost_)
+        continue;  // a lost bus is told elsewhere, and what comes after it begins with a snapshot
+      found->second.dirty = true;
+      const auto retry = found->second.retry;
+      retry->expires_after(std::exchange(pause, std::min(pause * 2, options_.backoff_max)));
+      if (!std::exchange(found->second.told_unread, true))
+        tell(unit, ports::UnitUnread{snapshot.error().message});
+      co_await retry->async_wait(kWait);
+      continue;
+    }
+    pause = options_.backoff_min;
+    found->second.told_unread = false;
     if (snapshot->job_id != 0)
       look_at_job(job_path(snapshot->job_id), {.unit = unit, .id = snapshot->job_id, .type = ""});
     tell(unit, *snapshot);

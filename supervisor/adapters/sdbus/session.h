@@ -41,6 +41,8 @@ class Session : public std::enable_shared_from_this<Session> {
     std::function<void(const ports::UnitNews&)> on_news;
     std::shared_ptr<Connection::Subscription> subscription;
     bool fetching = false, dirty = false;
+    bool told_unread = false;
+    std::shared_ptr<boost::asio::steady_timer> retry;  // cancelled: try again now
   };
   struct Job {
     std::string unit;

@@ -46,8 +46,13 @@ std::optional<std::uint64_t> inode_of(const fs::path& directory) {
   return s.st_ino;
 }
 
+struct Search {
+  std::optional<fs::path> found;
+  bool whole = true;  // everything was looked at
+};
+
 // Breadth first: an engine's listener is near the top of its unit.
-std::optional<fs::path> find_below(const fs::path& top, std::uint64_t id) {
+Search find_below(const fs::path& top, std::uint64_t id) {
   std::vector<fs::path> level{top};
   std::size_t looked_at = 0;
   while (!level.empty()) {
@@ -55,9 +60,11 @@ std::optional<fs::path> find_below(const fs::path& top, std::uint64_t id) {
     for (const auto& directory : level) {
       const auto inode = inode_of(directory);
       if (inode == id)
-        return directory;
-      if (!inode || ++looked_at > kMaxDirectories)
+        return {.found = directory};
+      if (!inode)
         continue;
+      if (++looked_at > kMaxDirectories)
+        return {.found = std::nullopt, .whole = false};
       std::error_code error;  // groups come and go while we look
       for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
            entry.increment(error)) {
@@ -66,9 +73,9 @@ std::optional<fs::path> find_below(const fs::path& top, std::uint64_t id) {
           next.push_back(entry->path());
       }
     }
-    level = looked_at > kMaxDirectories ? std::vector<fs::path>{} : std::move(next);
+    level = std::move(next);
   }
-  return std::nullopt;
+  return {};
 }
 
 bool is_plain_path(const std::string& control_group) {
@@ -104,11 +111,17 @@ Result<bool> is_within(const fs::path& root, const std::string& control_group, s
   if (!inode_of(top))
     return fail(ErrorCode::kNotFound,
                 "control group " + control_group + " does not exist: the unit has no process");
-  return find_below(top, id).has_value();
+  const auto search = find_below(top, id);
+  if (!search.found && !search.whole)
+    return fail(ErrorCode::kUnsupported,
+                "control group " + control_group + " has more than " + std::to_string(kMaxDirectories) +
+                    " groups below it: whose listener it is cannot be told (listener "
+                    "= \"any\" goes without)");
+  return search.found.has_value();
 }
 
 std::string path_of(const fs::path& root, std::uint64_t id) {
-  const auto found = find_below(root, id);
+  const auto found = find_below(root, id).found;
   if (!found)
     return {};
   return *found == root ? "/" : "/" + found->lexically_relative(root).string();

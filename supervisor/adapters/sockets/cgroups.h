@@ -16,7 +16,8 @@ namespace fireboss::sockets {
 [[nodiscard]] Result<std::filesystem::path> find_cgroup2(std::string_view mountinfo);
 
 // Whether the group with that id is `control_group` ("/system.slice/vllm.service") or below it. kNotFound:
-// there is no such directory (the unit has no processes). Looks at 4,096 directories at most.
+// there is no such directory (the unit has no processes). kUnsupported: not among the first 4,096
+// directories, more than which are not looked at.
 [[nodiscard]] Result<bool> is_within(const std::filesystem::path& root, const std::string& control_group,
                                      std::uint64_t id);
 

@@ -26,14 +26,12 @@ Result<std::vector<ports::Listener>> KernelSockets::listeners(std::uint16_t port
   const auto found = list_tcp(port, Which::kListening);
   if (!found)
     return fail(found.error());
-  const auto root = cgroup_root();
   std::vector<ports::Listener> out;
   for (const auto& socket : *found)
     out.push_back({.address = socket.local_address,
                    .port = socket.local_port,
                    .uid = socket.uid,
-                   .cgroup_id = socket.cgroup_id,
-                   .control_group = root && socket.cgroup_id != 0 ? path_of(*root, socket.cgroup_id) : ""});
+                   .cgroup_id = socket.cgroup_id});
   return out;
 }
 
@@ -47,6 +45,11 @@ Result<bool> KernelSockets::belongs(const ports::Listener& listener, const std::
   if (!root)
     return fail(root.error());
   return is_within(*root, control_group, listener.cgroup_id);
+}
+
+std::string KernelSockets::control_group_of(const ports::Listener& listener) {
+  const auto root = cgroup_root();
+  return root && listener.cgroup_id != 0 ? path_of(*root, listener.cgroup_id) : "";
 }
 
 Result<ports::Sockets::Traffic> KernelSockets::traffic(std::uint16_t port) {

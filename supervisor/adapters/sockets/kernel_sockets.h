@@ -15,6 +15,7 @@ class KernelSockets final : public ports::Sockets {
 
   Result<std::vector<ports::Listener>> listeners(std::uint16_t port) override;
   Result<bool> belongs(const ports::Listener& listener, const std::string& control_group) override;
+  std::string control_group_of(const ports::Listener& listener) override;
   Result<Traffic> traffic(std::uint16_t port) override;
 
  private:

@@ -3,9 +3,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <sqlite3.h>
+
+#include "base/os/file_descriptor.h"
 
 namespace fireboss::sqlite {
 namespace {
@@ -14,11 +15,8 @@ constexpr int kBusyMillis = 250;
 
 // Makes the file with a mode of our own choice: SQLite would make it readable for everybody.
 Result<void> make_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
-  if (fd >= 0) {
-    ::close(fd);
+  if (const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640)); file)
     return {};
-  }
   const int error = errno;
   const std::string why = "cannot make or open database " + path + ": " + std::strerror(error);
   switch (error) {

@@ -71,17 +71,15 @@ tl::unexpected<Error> trouble(const std::string& file, const char* what, int err
 
 // nullopt: there is none.
 Result<std::optional<std::string>> read(const std::string& file) {
-  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0 && errno == ENOENT)
+  const FileDescriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!opened && errno == ENOENT)
     return std::nullopt;
-  if (fd < 0)
+  if (!opened)
     return trouble(file, "open", errno);
   std::string text(kMaxFile, '\0');
-  const auto got = ::read(fd, text.data(), text.size());
-  const int error = errno;
-  ::close(fd);
+  const auto got = ::read(opened.get(), text.data(), text.size());
   if (got < 0)
-    return trouble(file, "read", error);
+    return trouble(file, "read", errno);
   text.resize(static_cast<std::size_t>(got));
   return text;
 }
@@ -107,31 +105,6 @@ bool write_all(int fd, std::string_view text) {
 
 Generation::Generation(SqliteStore& store, std::string file, std::string machine_id)
     : store_(&store), file_(std::move(file)), machine_id_(std::move(machine_id)) {}
-Generation::Generation(Generation&& other) noexcept
-    : store_(other.store_),
-      file_(std::move(other.file_)),
-      machine_id_(std::move(other.machine_id_)),
-      id_(std::move(other.id_)),
-      finding_(std::move(other.finding_)),
-      fd_(std::exchange(other.fd_, -1)) {}
-Generation& Generation::operator=(Generation&& other) noexcept {
-  store_ = other.store_;
-  file_ = std::move(other.file_);
-  machine_id_ = std::move(other.machine_id_);
-  id_ = std::move(other.id_);
-  finding_ = std::move(other.finding_);
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-Generation::~Generation() {
-  close_file();
-}
-
-void Generation::close_file() {
-  if (fd_ >= 0)
-    ::close(fd_);
-  fd_ = -1;
-}
 
 Result<Generation> Generation::open(SqliteStore& store, const std::string& file,
                                     const std::string& machine_id) {
@@ -196,33 +169,31 @@ Result<void> Generation::renew() {
 }
 
 Result<void> Generation::write(const std::string& ids, std::int64_t event) {
-  close_file();
   const auto temporary = file_ + ".new";
-  const int fd = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
-  if (fd < 0)
+  written_ =
+      FileDescriptor(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640));
+  if (!written_)
     return trouble(file_, "make", errno);
-  fd_ = fd;
   const auto text = std::string(kTitle) + "\n" + ids + "\n" + machine_id_ + "\n" + event_field(event);
-  if (!write_all(fd, text) || ::fsync(fd) != 0)
+  if (!write_all(written_.get(), text) || ::fsync(written_.get()) != 0)
     return trouble(file_, "write", errno);
   if (::rename(temporary.c_str(), file_.c_str()) != 0)
     return trouble(file_, "replace", errno);
   const auto folder = std::filesystem::path(file_).parent_path().string();
-  const int folder_fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder_fd >= 0) {
-    (void)::fsync(folder_fd);
-    ::close(folder_fd);
-  }
+  if (const FileDescriptor opened(
+          ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      opened)
+    (void)::fsync(opened.get());
   return {};
 }
 
 void Generation::note(std::int64_t event) {
-  if (fd_ < 0)
+  if (!written_)
     return;
   const auto field = event_field(event);
-  const auto at = ::lseek(fd_, 0, SEEK_END) - static_cast<off_t>(field.size());
+  const auto at = ::lseek(written_.get(), 0, SEEK_END) - static_cast<off_t>(field.size());
   // A lost note only makes the comparison at the next start less sharp.
-  [[maybe_unused]] const auto written = ::pwrite(fd_, field.data(), field.size(), at);
+  [[maybe_unused]] const auto written = ::pwrite(written_.get(), field.data(), field.size(), at);
 }
 
 }  // namespace fireboss::sqlite

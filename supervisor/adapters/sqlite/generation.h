@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/os/file_descriptor.h"
 #include "base/result.h"
 #include "supervisor/adapters/sqlite/store.h"
 
@@ -29,10 +30,6 @@ class Generation {
   // `machine_id`: of /etc/machine-id, "" if there is none (then it is not compared).
   [[nodiscard]] static Result<Generation> open(SqliteStore& store, const std::string& file,
                                                const std::string& machine_id);
-  Generation(Generation&&) noexcept;
-  Generation& operator=(Generation&&) noexcept;
-  ~Generation();
-
   [[nodiscard]] const OriginFinding& finding() const { return finding_; }
 
   // A new random id in both places, to be called once what follows from the finding is recorded. Killed at
@@ -44,12 +41,11 @@ class Generation {
  private:
   Generation(SqliteStore& store, std::string file, std::string machine_id);
   Result<void> write(const std::string& ids, std::int64_t event);
-  void close_file();
 
   SqliteStore* store_;
   std::string file_, machine_id_, id_;
   OriginFinding finding_;
-  int fd_ = -1;
+  FileDescriptor written_;  // kept open for note()
 };
 
 }  // namespace fireboss::sqlite

@@ -10,6 +10,7 @@
 
 #include <sqlite3.h>
 
+#include "base/os/file_descriptor.h"
 #include "supervisor/adapters/sqlite/lock.h"
 
 namespace fireboss::sqlite {
@@ -27,13 +28,9 @@ std::string compact_time(WallTime time) {
 }
 
 Result<void> sync_path(const std::string& path, int flags) {
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
-  const bool synced = fd >= 0 && ::fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0)
-    ::close(fd);
-  if (!synced)
-    return fail(ErrorCode::kUnavailable, "cannot sync " + path + ": " + std::strerror(error));
+  const FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC));
+  if (!file || ::fsync(file.get()) != 0)
+    return fail(ErrorCode::kUnavailable, "cannot sync " + path + ": " + std::strerror(errno));
   return {};
 }
 

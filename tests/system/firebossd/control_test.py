@@ -92,6 +92,21 @@ def test_client_that_goes_away_in_a_restart():
     check("clean", settled_action()["state"] == "clean")
 
 
+def test_two_verbs_at_once():
+    """Each is told what was decided on its own account."""
+    healthy()
+    behave(chat_delay=1, only_pid=main_pid())
+    asked = len(requests(path="/v1/chat/completions"))
+    asking = subprocess.Popen(["fireboss", "--json", "canary", "run", "e"], stdout=subprocess.PIPE, text=True)
+    wait("asking", lambda: len(requests(path="/v1/chat/completions")) > asked)
+    restarting = json.loads(fireboss("--json", "restart", "e").stdout)
+    run_told = json.loads(asking.communicate(timeout=60)[0])
+    told = [decision["decision"] for decision in restarting["decisions"]]
+    check("the restart tells of itself", restarting["outcome"] == "clean" and "restart" in told, told)
+    told = [decision["decision"] for decision in run_told["decisions"]]
+    check("the run only of its result", told and "restart" not in told, told)
+
+
 def test_watchdog_and_stop():
     """Fed for as long as the loop turns; a stopped process is systemd's to end, and the engine is left alone."""
     healthy()

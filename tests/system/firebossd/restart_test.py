@@ -236,8 +236,9 @@ def test_start_limit_is_not_fought():
         wait("up or given up", lambda: unit_property("ActiveState") in ("active", "failed"))
         if unit_property("ActiveState") == "failed":
             break
-        os.kill(main_pid(), 9)
-        time.sleep(0.1)
+        killed = main_pid()
+        os.kill(killed, 9)
+        wait("its death is known", lambda: main_pid() != killed)
     wait("given up", lambda: unit_property("ActiveState") == "failed")
     wait("the page", lambda: alerts("R6/limit", only_open=True))
     stays("firebossd starts nothing", lambda: sent() == 0 and unit_property("ActiveState") == "failed", 4)

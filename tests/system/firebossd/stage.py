@@ -264,6 +264,8 @@ def canary(name="e", variant="chat", ok=(0, 2, 3)):
         if "under way" not in done.stderr and "not ready" not in done.stderr:
             break
         time.sleep(0.05)
+    else:
+        raise Missed(f"fireboss canary run: never its turn: {done.stderr}")
     if done.returncode not in ok:
         raise Missed(f"fireboss canary run: status {done.returncode}: {done.stdout}{done.stderr}")
     return done

@@ -141,8 +141,10 @@ TEST_F(EngineCoreTest, WritesWhatWaitedInOrderAndThenGoesOn) {
   for (std::size_t i = before; i < store_.records.size(); ++i)
     kinds.push_back(store_.records[i].event.kind);
   EXPECT_THAT(kinds, ::testing::ElementsAre("own_fault", "canary", "own_fault"));
-  // The evidence is still fresh: now it may be acted on, with fresh evidence at the latest.
-  EXPECT_TRUE(core_.operation() || core_.canary());
+  // The evidence is still fresh: now it may be acted on.
+  EXPECT_TRUE(core_.operation());
+  ASSERT_TRUE(store_.open);
+  EXPECT_EQ(store_.open->step, "evidence");
 }
 
 // A disk that stays full beside an engine that dies again and again: nothing is lost, what it needs has
@@ -194,7 +196,12 @@ TEST_F(EngineCoreTest, TakesUpTheOperationThatItsPredecessorLeftOpen) {
   EXPECT_EQ(successor.pending()->life, "a");
   successor.feed(policy::DaemonStarted{successor.pending(), "a", "boot-1"});
   // The job was never sent: closed as abandoned, never fired by itself.
-  EXPECT_FALSE(successor.operation() && successor.operation()->step == policy::Step::kJob);
+  EXPECT_FALSE(successor.operation());
+  EXPECT_FALSE(store_.open);
+  ASSERT_EQ(store_.closed.size(), 1U);
+  EXPECT_EQ(store_.closed.front().state, "abandoned");
+  EXPECT_EQ(store_.closed.front().step, "evidence");
+  EXPECT_NE(store_.closed.front().ended, WallTime{});
 }
 
 // The clock of a new boot begins at zero again; nothing may wait until it has caught up with the old one.

@@ -165,7 +165,7 @@ TEST_F(JournalWatchTest, MemoryHeldByAnotherProcessIsNewsHeldByOurOwnIsNot) {
   EXPECT_FALSE(watch_.wants_processes());
 }
 
-TEST_F(JournalWatchTest, WhatWaitsIsBounded) {
+TEST_F(JournalWatchTest, WhatWaitsIsBoundedAndTheRestIsCounted) {
   for (int i = 0; i < 10'000; ++i)
     EXPECT_THAT(kernel("NVRM: Xid (PCI:0000:41:00): 31, pid=" + std::to_string(1000 + i) + ", name=python3"),
                 IsEmpty());
@@ -175,6 +175,8 @@ TEST_F(JournalWatchTest, WhatWaitsIsBounded) {
   const auto events = watch_.on_processes(all);
   ASSERT_FALSE(events.empty());
   EXPECT_EQ(events.back().count, 256);
+  EXPECT_EQ(watch_.take_dropped(), 10'000U - 256U);
+  EXPECT_EQ(watch_.take_dropped(), 0U) << "told once";
 }
 
 TEST_F(JournalWatchTest, BeforeTheFirstLifeOnlyTheHostIsSpokenOf) {

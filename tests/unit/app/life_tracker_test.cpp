@@ -68,7 +68,6 @@ JournalLine stopping(std::string life) {
 JournalLine stopped(std::string life, std::string job_type) {
   auto line = manager(std::move(life), "9d1aaa27d60140bd96365438aad20286");
   line.job_type = std::move(job_type);
-  line.job_result = "done";
   return line;
 }
 JournalLine deactivated(std::string life) {
@@ -162,7 +161,7 @@ class LifeTrackerTest : public testing::Test {
     now_ += Millis{60'000};
   }
 
-  LifeTracker tracker_{"engine.service"};
+  LifeTracker tracker_;
   MonoTime now_ = at(1'000'000);
 };
 
@@ -190,10 +189,10 @@ TEST_F(LifeTrackerTest, AUnitThatDoesNotNotifyIsReadyWhenItAnswers) {
   simple.type = "exec";
   EXPECT_EQ(snapshot(simple), "started a by unknown");
   EXPECT_TRUE(tracker_.needs_answer());
-  EXPECT_EQ(say(tracker_.on_answers("b", now_)), "");
-  EXPECT_EQ(say(tracker_.on_answers("a", now_)), "ready a");
+  EXPECT_EQ(say(tracker_.on_answers("b")), "");
+  EXPECT_EQ(say(tracker_.on_answers("a")), "ready a");
   EXPECT_FALSE(tracker_.needs_answer());
-  EXPECT_EQ(say(tracker_.on_answers("a", now_)), "");
+  EXPECT_EQ(say(tracker_.on_answers("a")), "");
 }
 
 TEST_F(LifeTrackerTest, StopSeenOnTheBusIsAStop) {

@@ -281,6 +281,15 @@ TEST_F(LoadTest, RefusesADaemonKeyThatWasSetBefore) {
               ElementsAre("2:1: 'log_level' was set before, in " + main_file() + " line 2"));
 }
 
+TEST_F(LoadTest, RefusesFilesOfTheDaemonThatAreOne) {
+  EXPECT_THAT(short_errors(load_text("[daemon]\ndatabase = \"/srv/a\"\ncontrol_socket = \"/srv/a\"\n"
+                                     "generation_file = \"/srv/b/../a\"\n")),
+              ::testing::UnorderedElementsAre(
+                  HasSubstr("3:18: 'control_socket' and 'database' are the same path"),
+                  HasSubstr("4:19: 'generation_file' and 'database' are the same path"),
+                  HasSubstr("4:19: 'generation_file' and 'control_socket' are the same path")));
+}
+
 TEST_F(LoadTest, RefusesPathsAndSizesOfTheDaemonThatCannotBe) {
   EXPECT_THAT(short_errors(load_text("[daemon]\ndatabase = \"relative.db\"\ncontrol_socket = \"/" +
                                      std::string(107, 'x') +

@@ -113,7 +113,7 @@ TEST_F(DaemonStart, DropsTheRunInFlightAndItsOwnFaultsOfBefore) {
 TEST_F(DaemonStart, AsksAtOnceWhatTheEndOfTheOneBeforeCutOff) {
   engine_.feed(901, CanaryBegun{"chat", "a", Purpose::kConfirm});
   begin(1000, daemon("a"));
-  const auto due = canary_due(engine_.policy, engine_.state, at(1000));
+  const auto due = canary_due(engine_.state);
   ASSERT_TRUE(due.has_value());
   EXPECT_EQ(due->variant, "chat");
   EXPECT_EQ(due->purpose, Purpose::kConfirm);
@@ -122,7 +122,7 @@ TEST_F(DaemonStart, AsksAtOnceWhatTheEndOfTheOneBeforeCutOff) {
 TEST_F(DaemonStart, AsksNothingOfALifeThatIsOverAboutARunThatWasCutOff) {
   engine_.feed(901, CanaryBegun{"chat", "a", Purpose::kScheduled});
   begin(1000, daemon("b"));
-  EXPECT_FALSE(canary_due(engine_.policy, engine_.state, at(1000)).has_value()) << "b is not ready";
+  EXPECT_FALSE(canary_due(engine_.state).has_value()) << "b is not ready";
 }
 
 // The variants whose last run measured nothing, and no others; of a ready life only.
@@ -166,8 +166,7 @@ TEST_F(DaemonStart, AbandonsAnActionWhoseJobWasNotSentAndRunsPostReadyIfPreStopM
       engine_.one(at(1101), ActionOutcome{ActionKind::kRestart, Step::kPostReady, StepResult::kDone, ""});
     }
     EXPECT_TRUE(engine_.state.charges.empty());
-    EXPECT_TRUE(canary_due(engine_.policy, engine_.state, at(1101)).has_value())
-        << "fresh evidence decides anew";
+    EXPECT_TRUE(canary_due(engine_.state).has_value()) << "fresh evidence decides anew";
   }
 }
 

@@ -124,7 +124,7 @@ class CheckedRun {
     ASSERT_LE(actions, 1);
     ASSERT_NO_FATAL_FAILURE(check_own_end(policy_, state));
     own_ends += state.life && state.life->end == LifeEnd::kOurs ? 1U : 0U;
-    const auto due = canary_due(policy_, state, state.now);
+    const auto due = canary_due(state);
     if (due) {
       ASSERT_TRUE(ready(state));
       ASSERT_FALSE(state.in_flight.has_value());

@@ -58,7 +58,7 @@ TEST_F(HoldTest, StopsARecycleAStallsRestartADeadEnginesStartAndTheOperatorsWord
 
 TEST_F(HoldTest, StopsNoCanary) {
   engine_.run_until(1890);
-  EXPECT_TRUE(canary_due(engine_.policy, engine_.state, at(1890)).has_value());
+  EXPECT_TRUE(canary_due(engine_.state).has_value());
   EXPECT_THAT(said(engine_.run(1900, "a", 1)), ElementsAre("confirm R1"));
 }
 

@@ -29,9 +29,9 @@ class JournalTest : public ::testing::Test {
 };
 
 TEST_F(JournalTest, ADeathInTheLogMakesACanaryDueAtOnceAndRestartsNothing) {
-  EXPECT_FALSE(canary_due(engine_.policy, engine_.state, at(1000)).has_value());
+  EXPECT_FALSE(canary_due(engine_.state).has_value());
   EXPECT_THAT(dead(1000), Each(StartsWith("no_action R6")));
-  const auto due = canary_due(engine_.policy, engine_.state, at(1000));
+  const auto due = canary_due(engine_.state);
   ASSERT_TRUE(due.has_value());
   EXPECT_EQ(due->variant, "chat");
 }
@@ -40,7 +40,7 @@ TEST_F(JournalTest, OnlyTheFirstLineOfItAsks) {
   dead(1000);
   canary(1001, four("inconclusive:busy"));
   EXPECT_THAT(said(engine_.feed(1002, Signature{"engine_dead", 2, "a"})), Each(StartsWith("no_action R6")));
-  EXPECT_FALSE(canary_due(engine_.policy, engine_.state, at(1002)).has_value());
+  EXPECT_FALSE(canary_due(engine_.state).has_value());
 }
 
 TEST_F(JournalTest, SilenceOrFailuresAfterItAreADeadEngine) {
@@ -105,11 +105,11 @@ TEST(DaemonStartedTest, AsksAgainAtOnceWhatHadSaidNothing) {
   engine.healthy("a");
   const DaemonStarted again{.pending = {}, .life = "a", .boot = ""};
   engine.feed(200, again);
-  EXPECT_FALSE(canary_due(engine.policy, engine.state, at(200)).has_value());
+  EXPECT_FALSE(canary_due(engine.state).has_value());
   engine.inconclusive(1000, "a", "credential");
-  EXPECT_FALSE(canary_due(engine.policy, engine.state, at(1000)).has_value());
+  EXPECT_FALSE(canary_due(engine.state).has_value());
   engine.feed(1001, again);
-  const auto due = canary_due(engine.policy, engine.state, at(1001));
+  const auto due = canary_due(engine.state);
   ASSERT_TRUE(due.has_value());
   EXPECT_EQ(due->variant, "chat");
 }
@@ -119,12 +119,12 @@ TEST(DaemonStartedTest, AsksAgainWhatItsOwnEndCutOff) {
   engine.healthy("a");
   engine.feed(1000, CanaryBegun{"chat", "a", Purpose::kConfirm});
   engine.feed(1001, DaemonStarted{.pending = {}, .life = "a", .boot = ""});
-  const auto due = canary_due(engine.policy, engine.state, at(1001));
+  const auto due = canary_due(engine.state);
   ASSERT_TRUE(due.has_value());
   EXPECT_EQ(due->purpose, Purpose::kConfirm);
   engine.feed(1002, CanaryBegun{"chat", "a", Purpose::kConfirm});
   engine.feed(1003, DaemonStarted{.pending = {}, .life = "b", .boot = ""});
-  EXPECT_FALSE(canary_due(engine.policy, engine.state, at(1003)).has_value());
+  EXPECT_FALSE(canary_due(engine.state).has_value());
 }
 
 TEST(DaemonStartedTest, ARestartThatItsEndCutOffIsDecidedAnewByFreshEvidenceWithoutAPause) {

@@ -25,9 +25,7 @@ class LeaseTest : public ::testing::Test {
                                    const std::string& gpu = "0") {
     return said(engine_.feed(t, Lease{gpu, holder, false}));
   }
-  bool canary_may_run() const {
-    return canary_due(engine_.policy, engine_.state, engine_.state.now).has_value();
-  }
+  bool canary_may_run() const { return canary_due(engine_.state).has_value(); }
 
   Engine engine_;
 };

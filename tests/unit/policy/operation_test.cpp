@@ -215,7 +215,7 @@ TEST_F(OperationTest, RunsPostReadyOnceThePreStopHookMayHaveRunAndNotBefore) {
 TEST_F(OperationTest, MakesTheVariantDueAtOnceWhenItCameToNothing) {
   open_at(Step::kLease);
   outcome(1001, Step::kLease, StepResult::kFailed);
-  const auto due = canary_due(engine_.policy, engine_.state, at(1001));
+  const auto due = canary_due(engine_.state);
   ASSERT_TRUE(due.has_value()) << "fresh evidence decides anew";
   EXPECT_EQ(due->variant, "chat");
 }
@@ -549,7 +549,7 @@ TEST_F(OperationTest, AsksTheVariantThatFailedFirst) {
   open_at(Step::kReady);
   engine_.policy.variants = {"chat-stream", "chat"};
   next(1001);
-  const auto due = canary_due(engine_.policy, engine_.state, at(1001));
+  const auto due = canary_due(engine_.state);
   ASSERT_TRUE(due.has_value());
   EXPECT_EQ(due->variant, "chat");
   EXPECT_EQ(due->purpose, Purpose::kVerify);
@@ -560,8 +560,7 @@ TEST_F(OperationTest, AsksNothingBeforeItsVerifyStepOrAfterIt) {
                             Step::kReady, Step::kPostReady}) {
     ASSERT_NO_FATAL_FAILURE(open_at(target));
     one(1001, TimerDue{"canary"});
-    EXPECT_FALSE(canary_due(engine_.policy, engine_.state, engine_.state.now).has_value())
-        << to_string(target);
+    EXPECT_FALSE(canary_due(engine_.state).has_value()) << to_string(target);
   }
 }
 
@@ -585,9 +584,9 @@ TEST_F(OperationTest, AsksAgainFifteenSecondsAfterAVerificationThatSaidNothing) 
     one(1001, CanaryResult{"chat", "b", results, Purpose::kVerify});
     EXPECT_EQ(step(), Step::kVerify);
     timers_until(1015.999);
-    EXPECT_FALSE(canary_due(engine_.policy, engine_.state, at(1015.999)).has_value());
+    EXPECT_FALSE(canary_due(engine_.state).has_value());
     timers_until(1016);
-    const auto due = canary_due(engine_.policy, engine_.state, at(1016));
+    const auto due = canary_due(engine_.state);
     ASSERT_TRUE(due.has_value());
     EXPECT_EQ(due->variant, "chat");
     one(1017, CanaryResult{"chat", "b", {"ok", "ok", "ok", "ok"}, Purpose::kVerify});

@@ -24,7 +24,7 @@ std::vector<std::string> calls(int ok, int failed, int unknown, bool foreign = f
 }
 
 std::optional<Purpose> due_purpose(const Engine& engine) {
-  const auto due = canary_due(engine.policy, engine.state, engine.state.now);
+  const auto due = canary_due(engine.state);
   return due ? std::optional(due->purpose) : std::nullopt;
 }
 
@@ -76,7 +76,7 @@ TEST(OneFailedCall, RestartsNothingAndMakesAConfirmingRunDueAtOnce) {
   engine.run_until(1890);  // a scheduled run is due as well
   ASSERT_EQ(due_purpose(engine), Purpose::kScheduled);
   EXPECT_THAT(said(engine.run(1900, "a", 1)), ElementsAre("confirm R1"));
-  const auto due = canary_due(engine.policy, engine.state, at(1900));
+  const auto due = canary_due(engine.state);
   ASSERT_TRUE(due.has_value());
   EXPECT_EQ(due->variant, "chat") << "the confirming run is of the variant that failed";
   EXPECT_EQ(due->purpose, Purpose::kConfirm) << "it goes before what is due by schedule";
@@ -279,7 +279,7 @@ TEST_F(OldEvidence, RestartsAtExactlyTenMinutes) {
 TEST_F(OldEvidence, OnlyMakesACanaryDueOneMillisecondLater) {
   EXPECT_THAT(said(engine_.feed(4200.001, Lease{"0", "bench", false})), ElementsAre("confirm R2"));
   EXPECT_FALSE(engine_.state.operation.has_value());
-  const auto due = canary_due(engine_.policy, engine_.state, engine_.state.now);
+  const auto due = canary_due(engine_.state);
   ASSERT_TRUE(due.has_value());
   EXPECT_EQ(due->variant, "chat");
 }

@@ -143,7 +143,7 @@ TEST_F(EndOfLife, OnPurposeIsNeverRepairedAndRemindedOfAfterTheGrace) {
   EXPECT_THAT(said(engine_.run_until(1000 + 4 * 3600)), ElementsAre("alert down_on_purpose"));
   EXPECT_THAT(engine_.run_until(1000 + 48 * 3600), IsEmpty()) << "once";
   EXPECT_FALSE(engine_.state.operation.has_value());
-  EXPECT_FALSE(canary_due(engine_.policy, engine_.state, engine_.state.now).has_value()) << "it rests";
+  EXPECT_FALSE(canary_due(engine_.state).has_value()) << "it rests";
   engine_.start(200'000, "b", LifeCause::kOperator);
   EXPECT_FALSE(engine_.state.open_alerts.contains("down_on_purpose"));
 }

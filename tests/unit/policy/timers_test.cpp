@@ -36,7 +36,7 @@ TEST_F(TimersTest, NothingIsDueBeforeReadyAndEveryVariantAtReady) {
   EXPECT_THAT(due_variants(engine_.state), IsEmpty());
   engine_.ready(90, "a");
   EXPECT_THAT(due_variants(engine_.state), ElementsAre("chat", "chat-stream", "chat-cold"));
-  const auto due = canary_due(engine_.policy, engine_.state, at(90));
+  const auto due = canary_due(engine_.state);
   ASSERT_TRUE(due.has_value());
   EXPECT_EQ(due->variant, "chat");
   EXPECT_EQ(due->purpose, Purpose::kScheduled);
@@ -69,9 +69,9 @@ TEST_F(TimersTest, ARunInFlightIsDueNoMoreAndKeepsTheNextFromBeginning) {
   engine_.ready(90, "a");
   engine_.feed(91, CanaryBegun{"chat", "a", Purpose::kScheduled});
   EXPECT_THAT(due_variants(engine_.state), ElementsAre("chat-stream", "chat-cold"));
-  EXPECT_FALSE(canary_due(engine_.policy, engine_.state, at(91)).has_value());
+  EXPECT_FALSE(canary_due(engine_.state).has_value());
   engine_.run(95, "a", 0, "chat");
-  EXPECT_EQ(canary_due(engine_.policy, engine_.state, at(95))->variant, "chat-stream");
+  EXPECT_EQ(canary_due(engine_.state)->variant, "chat-stream");
 }
 
 TEST_F(TimersTest, AScheduleThatWasMissedIsNotMadeUpFor) {
@@ -170,7 +170,7 @@ TEST_F(TimersTest, TheDeadAreNotAsked) {
   engine_.ready(90, "a");
   engine_.died(100, "a", true);
   EXPECT_THAT(due_variants(engine_.state), IsEmpty());
-  EXPECT_FALSE(canary_due(engine_.policy, engine_.state, at(100)).has_value());
+  EXPECT_FALSE(canary_due(engine_.state).has_value());
   engine_.run_until(99'999);
   EXPECT_THAT(due_variants(engine_.state), IsEmpty());
 }

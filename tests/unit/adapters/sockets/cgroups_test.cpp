@@ -94,6 +94,17 @@ TEST_F(CgroupTreeTest, PathsThatNameNoUnitAreRefused) {
   }
 }
 
+TEST_F(CgroupTreeTest, BeyondTheBoundNothingIsClaimed) {
+  const std::string unit = "/system.slice/engine.service";
+  for (int i = 0; i < 4'100; ++i)
+    fs::create_directory(root_ / "system.slice/engine.service" / std::to_string(i));
+  EXPECT_EQ(is_within(root_, unit, id("system.slice/engine.service")), true);
+  const auto told = is_within(root_, unit, id("system.slice/other.service"));
+  ASSERT_FALSE(told) << "whether it is below one of the others is not known";
+  EXPECT_EQ(told.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(told.error().message.find("4096"), std::string::npos) << told.error().message;
+}
+
 TEST_F(CgroupTreeTest, PathOfAnId) {
   EXPECT_EQ(path_of(root_, id("system.slice/engine.service/worker")), "/system.slice/engine.service/worker");
   EXPECT_EQ(path_of(root_, id("")), "/");

@@ -51,7 +51,7 @@ class GrowthTest : public SqliteTest {
         const auto timer = policy::next_timer(policy_, state_);
         if (timer && timer->at <= until && timer->at >= now_)
           at(timer->at, policy::TimerDue{timer->name});
-        const auto due = policy::canary_due(policy_, state_, now_);
+        const auto due = policy::canary_due(state_);
         if (due) {
           at(now_, policy::CanaryBegun{due->variant, due->life, due->purpose});
           // Every tenth run has a failed call, so that confirming runs are part of the day.

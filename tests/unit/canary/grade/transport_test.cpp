@@ -39,6 +39,7 @@ TEST(Transport, OurOwnTroubleIsRequestRefused) {
   EXPECT_EQ(result_text(grade(pong(), fault(Fault::kDns))), "inconclusive:request_refused");
   EXPECT_EQ(result_text(grade(pong(), fault(Fault::kTls))), "inconclusive:request_refused");
   EXPECT_EQ(result_text(grade(pong(), fault(Fault::kPortInUse))), "inconclusive:port_in_use");
+  EXPECT_EQ(result_text(grade(pong(), fault(Fault::kUnchecked))), "inconclusive:own_fault");
   EXPECT_EQ(result_text(grade(pong(), fault(Fault::kNotHttp))), "inconclusive:not_http");
   EXPECT_EQ(result_text(grade(pong(), fault(Fault::kTooLarge))), "inconclusive:too_large");
 }
@@ -273,10 +274,10 @@ TEST(WrittenCase, ReadsRawBodies) {
   EXPECT_EQ(verdict(R"({"error":{"message":"x"}})"), "http_error");
 }
 
-TEST(ResultTexts, AreWhatThePolicyTakes) {
-  const std::vector<Graded> graded = {grade(pong(), body("PONG-7F3A")), grade(pong(), body("")),
-                                      grade(pong(), fault(Fault::kTimeout))};
-  EXPECT_EQ(result_texts(graded), (std::vector<std::string>{"ok", "empty", "inconclusive:timeout"}));
+TEST(ResultText, IsWhatThePolicyTakes) {
+  EXPECT_EQ(result_text(grade(pong(), body("PONG-7F3A"))), "ok");
+  EXPECT_EQ(result_text(grade(pong(), body(""))), "empty");
+  EXPECT_EQ(result_text(grade(pong(), fault(Fault::kTimeout))), "inconclusive:timeout");
   EXPECT_EQ(inconclusive_text("life_changed"), "inconclusive:life_changed");
 }
 
