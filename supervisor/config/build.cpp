@@ -85,7 +85,6 @@ class EngineBuilder {
     engine_.name = raw_.name;
     read_unit();
     read_address();
-    read_scope();
     engine_.listener = static_cast<ListenerCheck>(word(section_, "listener", listener_words(), 0, findings_));
     engine_.adapter = static_cast<Adapter>(word(section_, "adapter", adapter_words(), 0, findings_));
     if (const auto* path = section_.text("metrics_path")) {
@@ -178,27 +177,6 @@ class EngineBuilder {
       error("url", "has port " + port + ", which is out of range: 1 to 65535 is allowed");
     else
       engine_.port = static_cast<std::uint16_t>(number);
-  }
-
-  void read_scope() {
-    engine_.scope = static_cast<Scope>(word(section_, "scope", scope_words(), 0, findings_));
-    const auto* runtime = section_.text("container.runtime");
-    const auto* cidfile = section_.text("container.cidfile");
-    if (engine_.scope == Scope::kUnit) {
-      for (const auto* key : {"container.runtime", "container.cidfile"})
-        if (section_.find(key) != nullptr && section_.find("scope") == nullptr)
-          error(key, "needs scope = \"container\"");
-        else if (section_.find(key) != nullptr)
-          error(key, "has no meaning with scope = \"unit\"");
-      return;
-    }
-    if (runtime == nullptr && section_.find("container.runtime") == nullptr)
-      error("scope", "= \"container\" needs container.runtime, one of " + quoted(runtime_words()));
-    if (cidfile == nullptr && section_.find("container.cidfile") == nullptr)
-      error("scope", "= \"container\" needs container.cidfile, the file given to `--cidfile`");
-    (void)word(section_, "container.runtime", runtime_words(), 0, findings_);
-    engine_.container_runtime = runtime == nullptr ? "" : *runtime;
-    absolute_path(section_, "container.cidfile", engine_.container_cidfile, findings_);
   }
 
   void read_policy() {

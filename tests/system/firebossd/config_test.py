@@ -69,6 +69,26 @@ def test_unit_that_does_not_exist():
     wait("found once it is there", passed, 30)
 
 
+def test_container_client_is_told():
+    """`docker run` in a unit: its engine would be found on a port that is somebody else's. Said once, at the start."""
+    words = f"engine 'e': {UNIT} runs `docker`, whose containers are outside of the unit's control group"
+    write("/run/test/docker", "#!/bin/sh\nexec /usr/bin/sleep infinity\n", mode=0o755)
+    write(f"/etc/systemd/system/{UNIT}", "[Service]\nExecStart=/run/test/docker run --rm image\n")
+    run("systemctl", "daemon-reload")
+    run("systemctl", "start", UNIT)
+    configure(GOOD)
+    start_firebossd()
+    wait("the log says it", lambda: words in journal())
+    run("systemctl", "restart", UNIT)
+    wait("the new life is seen", lambda: status()["life"] == life())
+    check("once", journal().count(words) == 1)
+    write(CONFIG, GOOD.replace(f"port = {PORT}", f'port = {PORT}\nlistener = "any"'))
+    mark = time.time()
+    run("systemctl", "restart", "firebossd")
+    wait("it watches again", lambda: f"e: {UNIT} is running" in journal("firebossd", f"--since=@{mark:.3f}"))
+    check("nothing to say once nobody asks who listens", words not in journal("firebossd", f"--since=@{mark:.3f}"))
+
+
 def test_no_engine_is_a_warning():
     """A fresh installation: firebossd runs and says that it watches nothing."""
     configure("[daemon]\n")

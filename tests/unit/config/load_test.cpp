@@ -23,7 +23,6 @@ TEST_F(LoadTest, ReadsAMinimalEngineWithEveryDefault) {
   EXPECT_EQ(engine.host, "127.0.0.1");
   EXPECT_EQ(engine.port, 8000);
   EXPECT_EQ(engine.listener, ListenerCheck::kScope);
-  EXPECT_EQ(engine.scope, Scope::kUnit);
   EXPECT_EQ(engine.adapter, Adapter::kAuto);
   EXPECT_EQ(engine.policy.mode, policy::Mode::kObserve);
   EXPECT_THAT(engine.policy.variants, ElementsAre("chat", "chat-stream", "chat-cold"));
@@ -99,9 +98,6 @@ listener = "any"
 adapter = "llama-server"
 metrics_path = "/prom"
 required_processes = ["worker"]
-scope = "container"
-container.runtime = "docker"
-container.cidfile = "/run/llama.cid"
 )"));
   EXPECT_EQ(engine.host, "127.0.0.2");
   EXPECT_EQ(engine.port, 8081);
@@ -109,9 +105,6 @@ container.cidfile = "/run/llama.cid"
   EXPECT_EQ(engine.adapter, Adapter::kLlamaServer);
   EXPECT_EQ(engine.metrics_path, "/prom");
   EXPECT_THAT(engine.required_processes, ElementsAre("worker"));
-  EXPECT_EQ(engine.scope, Scope::kContainer);
-  EXPECT_EQ(engine.container_runtime, "docker");
-  EXPECT_EQ(engine.container_cidfile, "/run/llama.cid");
 }
 
 TEST_F(LoadTest, TellsEveryErrorOfEveryFileInOnePass) {
@@ -211,13 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"BadMetricsPath", "metrics_path = \"metrics\"\n", "'metrics_path' must begin with '/'"},
         Wrong{"EmptyRole", "required_processes = [\"\"]\n", "has an empty text"},
         Wrong{"ListOfNumbers", "required_processes = [1]\n", "'required_processes' must be a list of texts"},
-        Wrong{"CidfileWithoutScope", "container.cidfile = \"/run/x\"\n", "needs scope = \"container\""},
-        Wrong{"BadRuntime",
-              "scope = \"container\"\ncontainer.runtime = \"lxc\"\ncontainer.cidfile = \"/run/x\"\n",
-              "'container.runtime' must be one of \"docker\", \"podman\""},
-        Wrong{"RelativeCidfile",
-              "scope = \"container\"\ncontainer.runtime = \"docker\"\ncontainer.cidfile = \"x\"\n",
-              "'container.cidfile' must be an absolute path"},
+        Wrong{"Scope", "scope = \"container\"\n", "unknown key 'scope'"},
         Wrong{"MissingPromptFile", "suite.system_prompt_file = \"none.txt\"\n",
               "4:28: 'suite.system_prompt_file': cannot read"},
         Wrong{"EmptyPromptFileName", "suite.system_prompt_file = \"\"\n", "is empty: name a file"},
@@ -245,8 +232,6 @@ TEST_F(LoadTest, NamesWhatAnEngineLacks) {
   EXPECT_THAT(
       short_errors(load_text("\n[engine.a]\n")),
       ElementsAre(HasSubstr("2:9: engine 'a' has no 'unit'"), HasSubstr("2:9: engine 'a' has no 'port'")));
-  EXPECT_THAT(errors("scope = \"container\"\n"),
-              ElementsAre(HasSubstr("needs container.runtime"), HasSubstr("needs container.cidfile")));
 }
 
 TEST_F(LoadTest, RefusesUrlsThatItCannotAsk) {
