@@ -64,7 +64,7 @@ rule = "confirm"
 variants = ["chat"]
 [engine.vllm.restart]
 budget = 3
-on_exhausted = "hook"
+on_exhausted = "keep_serving"
 [engine.vllm.stall]
 after = "4m"
 [engine.vllm.recycle]
@@ -82,7 +82,7 @@ quiet_tokens = 0
   EXPECT_EQ(policy.rule, policy::Rule::kConfirm);
   EXPECT_THAT(policy.variants, ElementsAre("chat"));
   EXPECT_EQ(policy.budget, 3);
-  EXPECT_EQ(policy.on_exhausted, policy::OnExhausted::kHook);
+  EXPECT_EQ(policy.on_exhausted, policy::OnExhausted::kKeepServing);
   EXPECT_EQ(policy.stall_after, std::chrono::minutes{4});
   EXPECT_EQ(policy.max_age, Millis{std::chrono::hours{24}});
   EXPECT_EQ(policy.quiet_for, std::chrono::minutes{2});
@@ -191,6 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ConfirmFailuresUnreachable", "canary.rule = \"confirm\"\ncanary.confirm_failures = 9\n",
               "confirm_failures = 9 is more than the 8 calls"},
         Wrong{"UsefulLifeOverWindow", "restart.useful_life = \"7h\"\n", "longer than budget_window = 6h"},
+        Wrong{"HookWithoutHooks", "restart.on_exhausted = \"hook\"\n",
+              "4:24: 'restart.on_exhausted' = \"hook\": hooks are not supported yet"},
         Wrong{"VariantTwice", "canary.variants = [\"chat\", \"chat\"]\n", "names 'chat' twice"},
         Wrong{"NoVariant", "canary.variants = []\n", "'canary.variants' must not be empty"},
         Wrong{"UnknownVariant", "suite.variants = [\"chat\"]\ncanary.variants = [\"chat-cold\"]\n",
