@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "supervisor/config/load_suite.h"
+#include "supervisor/config/users.h"
 #include "supervisor/policy/keys.h"
 
 namespace fireboss::config {
@@ -235,6 +236,16 @@ class EngineBuilder {
   Engine engine_;
 };
 
+void check_user(const std::string& user, const Place& place, Findings& findings) {
+  if (user.empty())
+    return findings.error(place, "'control_users' has an empty name");
+  const auto found = find_user(user);
+  if (!found && found.error().code == ErrorCode::kNotFound)
+    findings.error(place, "'control_users': " + found.error().message);
+  else if (!found)
+    findings.warn(place, "'control_users': " + found.error().message);
+}
+
 void build_daemon(const RawSection& section, Config& config, Findings& findings) {
   absolute_path(section, "database", config.database, findings);
   absolute_path(section, "control_socket", config.control_socket, findings);
@@ -245,8 +256,8 @@ void build_daemon(const RawSection& section, Config& config, Findings& findings)
                                                         std::to_string(kMaxSocketPath) +
                                                         " bytes, the most that a socket's path can have");
   if (const auto* users = section.list("control_users")) {
-    if (std::any_of(users->begin(), users->end(), [](const auto& user) { return user.empty(); }))
-      findings.error(section.where("control_users"), "'control_users' has an empty name");
+    for (const auto& user : *users)
+      check_user(user, section.where("control_users"), findings);
     config.control_users = *users;
   }
   if (const auto* address = section.text("bus_address")) {

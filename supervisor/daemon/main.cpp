@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
-#include <pwd.h>
 #include <string>
 #include <sys/stat.h>
 #include <vector>
@@ -32,6 +31,7 @@
 #include "supervisor/app/control_server.h"
 #include "supervisor/app/supervisor.h"
 #include "supervisor/config/config.h"
+#include "supervisor/config/users.h"
 #include "supervisor/daemon/log.h"
 
 namespace {
@@ -122,10 +122,10 @@ asio::awaitable<void> renew_generation(sqlite::Generation* generation, sqlite::S
 Result<std::vector<std::uint32_t>> uids_of(const std::vector<std::string>& users) {
   std::vector<std::uint32_t> uids;
   for (const auto& user : users) {
-    const auto* entry = getpwnam(user.c_str());
-    if (entry == nullptr)
-      return fail(ErrorCode::kInvalid, "daemon.control_users: no user '" + user + "' on this machine");
-    uids.push_back(entry->pw_uid);
+    const auto uid = config::find_user(user);
+    if (!uid)
+      return fail(uid.error().in("daemon.control_users"));
+    uids.push_back(*uid);
   }
   return uids;
 }
@@ -150,7 +150,7 @@ int run(const config::Config& config) {
     return give_up(exit_status(store.error().code), store.error().message);
   const auto uids = uids_of(config.control_users);
   if (!uids)
-    return give_up(kExitConfig, uids.error().message);
+    return give_up(exit_status(uids.error().code), uids.error().message);
 
   auto generation = open_generation(**store, config.generation_file);
   const bool foreign = generation && generation->finding().origin != sqlite::Origin::kMatched;

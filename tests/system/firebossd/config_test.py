@@ -38,7 +38,9 @@ def test_wrong_configurations():
     refused("unknown variant", GOOD.replace('["chat"]', '["chatt"]'), "chatt")
     refused("k above n", GOOD.replace("k = 2", "k = 5"), "k = 5")
     refused("two engines, one unit", GOOD + GOOD.replace("engine.e", "engine.f"), UNIT)
-    refused("unknown user", "[daemon]\ncontrol_users = [\"nobody-of-that-name\"]\n" + GOOD, "nobody-of-that-name")
+    refused("unknown user", "[daemon]\ncontrol_users = [\"nobody-of-that-name\"]\n" + GOOD, f"{CONFIG}:2:17:",
+            "no user 'nobody-of-that-name'")
+    check("unknown user: told before the record is opened", not os.path.exists(DB))
     refused("socket path too long", f"[daemon]\ncontrol_socket = \"/run/fireboss/{'x' * 120}\"\n" + GOOD, "107")
     refused("not text", GOOD + "# \x00", CONFIG)
     os.unlink(CONFIG)

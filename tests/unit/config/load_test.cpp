@@ -36,7 +36,7 @@ database = "/srv/fb/record.db"
 generation_file = "/srv/gen"
 lock_directory = "/run/x"
 control_socket = "/run/fb.sock"
-control_users = ["alice", "bob"]
+control_users = ["root", "daemon"]
 bus_address = "unix:path=/tmp/bus"
 log_level = "debug"
 raw_reply_bytes = "8KiB"
@@ -47,7 +47,7 @@ raw_reply_bytes = "8KiB"
   EXPECT_EQ(config.generation_file, "/srv/gen");
   EXPECT_EQ(config.lock_directory, "/run/x");
   EXPECT_EQ(config.control_socket, "/run/fb.sock");
-  EXPECT_THAT(config.control_users, ElementsAre("alice", "bob"));
+  EXPECT_THAT(config.control_users, ElementsAre("root", "daemon"));
   EXPECT_EQ(config.bus_address, "unix:path=/tmp/bus");
   EXPECT_EQ(config.log_level, "debug");
   EXPECT_EQ(config.raw_reply_bytes, 8192U);
@@ -272,13 +272,14 @@ TEST_F(LoadTest, RefusesPathsAndSizesOfTheDaemonThatCannotBe) {
   EXPECT_THAT(short_errors(load_text("[daemon]\ndatabase = \"relative.db\"\ncontrol_socket = \"/" +
                                      std::string(107, 'x') +
                                      "\"\nraw_reply_bytes = \"2MiB\"\nbus_address = \"here\"\n"
-                                     "control_users = [\"\"]\n")),
+                                     "control_users = [\"\", \"root\", \"no-such-user\"]\n")),
               ::testing::UnorderedElementsAre(
                   HasSubstr("2:12: 'database' must be an absolute path"),
                   HasSubstr("3:18: 'control_socket' is longer than 107 bytes"),
                   HasSubstr("4:19: 'raw_reply_bytes' = 2MiB is out of range: 1KiB to 1MiB"),
                   HasSubstr("5:15: 'bus_address' must be a D-Bus address"),
-                  HasSubstr("6:17: 'control_users' has an empty name")));
+                  HasSubstr("6:17: 'control_users' has an empty name"),
+                  "6:17: 'control_users': no user 'no-such-user' on this machine"));
 }
 
 TEST_F(LoadTest, RefusesEngineNamesThatDoNotFitAFileOrAMetric) {
