@@ -40,7 +40,7 @@ namespace asio = boost::asio;
 using namespace fireboss;
 
 // systemd is told not to start us again on these (RestartPreventExitStatus=): a person has to act first.
-constexpr int kExitConfig = 78;  // EX_CONFIG: the configuration or the database needs a person
+constexpr int kExitConfig = 78;  // EX_CONFIG: options, configuration or database need a person
 constexpr int kExitFailed = 1;   // anything else: starting again may help
 
 int give_up(int status, const std::string& why) {
@@ -195,7 +195,11 @@ int main(int argc, char** argv) {
       "firebossd"};
   options.add_option("--config", config_path, "Configuration file")->capture_default_str();
   options.set_version_flag("--version", std::string("firebossd ") + FIREBOSS_VERSION);
-  CLI11_PARSE(options, argc, argv);
+  try {
+    options.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return options.exit(error) == 0 ? 0 : kExitConfig;
+  }
   umask(0027);
   daemon_log::set_up("info");
   try {
