@@ -50,10 +50,19 @@ void print_decisions(const json::object& answer) {
                     text_of(decision.get_object(), "reason").c_str());
 }
 
+void print_lines(const json::object& answer, std::string_view key) {
+  if (const auto* lines = answer.if_contains(key); lines != nullptr && lines->is_array())
+    for (const auto& line : lines->get_array())
+      if (line.is_string())
+        std::printf("%s\n", escape(std::string_view(line.get_string())).c_str());
+}
+
 void mode(Context& context, const std::string& engine, const std::string& to) {
   const auto answer = ask_daemon(context, {{"verb", "mode"}, {"engine", engine}, {"to", to}});
   if (answer && !context.json)
     std::printf("%s: mode %s\n", text_of(*answer, "engine").c_str(), text_of(*answer, "mode").c_str());
+  if (answer && !context.json)
+    print_lines(*answer, "notes");
 }
 
 void restart(Context& context, const std::string& engine, const std::string& why) {
@@ -113,12 +122,8 @@ void calibrate(Context& context, const CalibrateOptions& options) {
     return;
   const auto* allowed = answer->if_contains("enforce_allowed");
   context.exit_code = allowed != nullptr && allowed->is_bool() && allowed->get_bool() ? kOk : kWarning;
-  if (context.json)
-    return;
-  if (const auto* lines = answer->if_contains("report"); lines != nullptr && lines->is_array())
-    for (const auto& line : lines->get_array())
-      if (line.is_string())
-        std::printf("%s\n", escape(std::string_view(line.get_string())).c_str());
+  if (!context.json)
+    print_lines(*answer, "report");
 }
 
 }  // namespace
