@@ -313,11 +313,21 @@ TEST_F(LoadTest, WarnsOfWhatIsLegalButDoubtful) {
     return out;
   };
   EXPECT_THAT(warnings(load_text("")), ElementsAre(HasSubstr("no engine is configured")));
-  EXPECT_THAT(warnings(load_engine("")), IsEmpty());
-  EXPECT_THAT(warnings(load_engine("mode = \"enforce\"\nrestart.budget = 0\n")),
+  EXPECT_THAT(warnings(load_engine("")),
+              ElementsAre(HasSubstr("engine 'vllm': its suite has no system prompt and no tools: the bare "
+                                    "prompt is the shape that stays green")));
+  const auto prompt = [](const std::string& lines) {
+    return "suite.system_prompt = \"Be brief.\"\n" + lines;
+  };
+  EXPECT_THAT(warnings(load_engine(prompt(""))), IsEmpty());
+  EXPECT_THAT(
+      warnings(load_engine("suite.tools = '[{\"type\": \"function\", \"function\": {\"name\": \"f\"}}]'\n")),
+      IsEmpty());
+  EXPECT_THAT(warnings(load_engine(prompt("mode = \"enforce\"\nrestart.budget = 0\n"))),
               ElementsAre(HasSubstr("is never restarted")));
-  EXPECT_THAT(warnings(load_engine("recycle.max_age = \"30m\"\n")), ElementsAre(HasSubstr("shorter than")));
-  load_engine("");
+  EXPECT_THAT(warnings(load_engine(prompt("recycle.max_age = \"30m\"\n"))),
+              ElementsAre(HasSubstr("shorter than")));
+  load_engine(prompt(""));
   ASSERT_EQ(::chmod(main_file().c_str(), 0666), 0);
   const auto loaded = load(main_file());
   EXPECT_TRUE(loaded.config);
