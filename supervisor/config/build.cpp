@@ -114,7 +114,7 @@ class EngineBuilder {
   void read_unit() {
     const auto* unit = section_.text("unit");
     if (unit == nullptr) {
-      if (section_.find("unit") == nullptr)
+      if (!section_.given("unit"))
         findings_.error(section_.place, "engine '" + raw_.name +
                                             "' has no 'unit': name its systemd unit, such as "
                                             "unit = \"vllm.service\"");
@@ -128,7 +128,7 @@ class EngineBuilder {
   void read_address() {
     const auto* url = section_.text("url");
     if (url != nullptr) {
-      if (section_.find("port") != nullptr || section_.find("host") != nullptr)
+      if (section_.given("port") || section_.given("host"))
         error("url", "is set beside host or port: keep one of both");
       read_url(*url);
       return;
@@ -140,9 +140,10 @@ class EngineBuilder {
     }
     const auto* port = section_.integer("port");
     if (port == nullptr) {
-      findings_.error(section_.place, "engine '" + raw_.name +
-                                          "' has no 'port': say where its API listens, such "
-                                          "as port = 8000");
+      if (!section_.given("port") && !section_.given("url"))
+        findings_.error(section_.place, "engine '" + raw_.name +
+                                            "' has no 'port': say where its API listens, such "
+                                            "as port = 8000");
       return;
     }
     if (*port < 1 || *port > 65535)

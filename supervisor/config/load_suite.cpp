@@ -45,8 +45,6 @@ canary::SuiteText text_of(const RawSection& section, const std::string& key, Fin
                               std::to_string(valid));
     return {};
   }
-  if (text->empty())
-    findings.warn(place, "'" + key + "_file': " + file + " is empty");
   return {file, std::move(*text)};
 }
 

@@ -277,7 +277,7 @@ std::string value_text(const Policy& policy, const Key& key) {
 std::vector<Conflict> conflicts(const Policy& policy) {
   std::vector<Conflict> out;
   const auto number = [](int value) { return std::to_string(value); };
-  if (policy.k > policy.n)
+  if (policy.rule == Rule::kKOfN && policy.k > policy.n)
     out.push_back({"canary.k", "k = " + number(policy.k) + " is more than n = " + number(policy.n) +
                                    ": a run of n calls can never have k failures"});
   if (policy.rule == Rule::kConfirm && policy.confirm_failures > 2 * policy.n)

@@ -149,6 +149,10 @@ TEST_F(LoadTest, FindsAKeyThatStandsInTheWrongTable) {
   EXPECT_THAT(errors("max_age = \"4h\"\n"),
               ElementsAre("4:1: unknown key 'max_age' (did you mean 'recycle.max_age'?)"));
 }
+TEST_F(LoadTest, NamesTheKeyOfWhichOnlyTheBeginningWasWritten) {
+  EXPECT_THAT(errors("suite.api_key = \"sk-x\"\n"),
+              ElementsAre("4:7: unknown key 'api_key' (did you mean 'api_key_credential'?)"));
+}
 TEST_F(LoadTest, OffersNothingForAKeyThatIsNearNone) {
   EXPECT_THAT(errors("xyzzy = 1\n"), ElementsAre("4:1: unknown key 'xyzzy'"));
 }
@@ -236,6 +240,18 @@ TEST_F(LoadTest, NamesWhatAnEngineLacks) {
       ElementsAre(HasSubstr("2:9: engine 'a' has no 'unit'"), HasSubstr("2:9: engine 'a' has no 'port'")));
 }
 
+TEST_F(LoadTest, DoesNotMissWhatIsThereWithTheWrongType) {
+  EXPECT_THAT(short_errors(load_text("[engine.a]\nunit = 7\nport = \"8000\"\n")),
+              ElementsAre(HasSubstr("2:8: 'unit' must be a text"),
+                          HasSubstr("3:8: 'port' must be a whole number 1 to 65535, not a text")));
+  EXPECT_THAT(short_errors(load_text("[engine.a]\nunit = \"a.service\"\nurl = 8000\n")),
+              ElementsAre(HasSubstr("3:7: 'url' must be a text")));
+}
+
+TEST_F(LoadTest, AsksNothingOfKUnderTheRuleThatDoesNotCountIt) {
+  EXPECT_THAT(errors("canary.rule = \"confirm\"\ncanary.n = 1\ncanary.confirm_failures = 2\n"), IsEmpty());
+}
+
 TEST_F(LoadTest, RefusesUrlsThatItCannotAsk) {
   const auto url = [&](const std::string& text) {
     return short_errors(load_text("[engine.a]\nunit = \"a.service\"\nurl = \"" + text + "\"\n"));
@@ -293,12 +309,14 @@ TEST_F(LoadTest, TellsAMissingFile) {
   const auto loaded = load(folder_ + "/none.toml");
   ASSERT_EQ(loaded.errors.size(), 1U);
   EXPECT_EQ(loaded.errors[0].text(),
-            folder_ + "/none.toml: cannot read " + folder_ + "/none.toml: No such file or directory");
+            folder_ +
+                "/none.toml: cannot read: No such file or directory; begin with the commented example, "
+                "/usr/share/doc/fireboss/examples/fireboss.toml");
 }
 
 TEST_F(LoadTest, RefusesAFileThatIsTooLongOrNoUtf8OrAFifo) {
   EXPECT_THAT(short_errors(load_text(std::string((1 << 20) + 1, '#'))),
-              ElementsAre(HasSubstr("longer than 1MiB")));
+              ElementsAre("0:0: is longer than 1MiB"));
   EXPECT_THAT(short_errors(load_text("# \xff\n")), ElementsAre(HasSubstr("not valid TOML")));
   std::filesystem::remove(main_file());
   ASSERT_EQ(::mkfifo(main_file().c_str(), 0600), 0);
