@@ -20,6 +20,7 @@
 #include "supervisor/adapters/clock/system_clock.h"
 #include "supervisor/ctl/commands.h"
 #include "supervisor/ctl/escape.h"
+#include "supervisor/ctl/settings.h"
 
 namespace fireboss::ctl {
 namespace {
@@ -104,13 +105,11 @@ Result<std::vector<probes::Finding>> scan(const Options& options, const probes::
   return scanner.finish();
 }
 
-int run(const Options& options) {
+void run(Context& context, const Options& options) {
   const auto signatures = load_signatures(options.signatures);
   const auto findings = signatures ? scan(options, *signatures) : fail(signatures.error());
-  if (!findings) {
-    std::fprintf(stderr, "fireboss: %s\n", escape(findings.error().message).c_str());
-    return kUnknown;
-  }
+  if (!findings)
+    return report(context, findings.error());
   for (const auto& finding : *findings) {
     const auto& signature = signatures->all()[finding.signature];
     const boost::json::object line{{"signature", signature.name},
@@ -120,7 +119,6 @@ int run(const Options& options) {
                                    {"text", escape(finding.first_text)}};
     std::puts(boost::json::serialize(line).c_str());
   }
-  return kOk;
 }
 
 }  // namespace
@@ -143,7 +141,7 @@ void add_journal(CLI::App& app, Context& context) {
       "The engine's processes: kernel lines that name another one are left out (may be repeated)");
   verb->add_option("--unit", options->whose.unit,
                    "The engine's unit: systemd's lines about another one are left out");
-  verb->callback([&context, options] { context.exit_code = run(*options); });
+  verb->callback([&context, options] { run(context, *options); });
 }
 
 }  // namespace fireboss::ctl

@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "supervisor/adapters/sqlite/reader.h"
 #include "supervisor/ctl/commands.h"
 #include "supervisor/ctl/control_client.h"
 #include "supervisor/ctl/escape.h"
@@ -65,6 +66,18 @@ void mode(Context& context, const std::string& engine, const std::string& to) {
     print_lines(*answer, "notes");
 }
 
+// Nothing new was said: what was said last still stands.
+void print_standing_decision(const Context& context, const std::string& engine) {
+  const auto config = load_config(context);
+  const auto reader = config ? sqlite::Reader::open(config->database) : fail(config.error());
+  const auto rows = reader ? (*reader)->decisions(engine, 1) : fail(reader.error());
+  if (rows && !rows->empty())
+    std::printf("as before (#%lld): %s: %s\n", static_cast<long long>(rows->front().id),
+                rows->front().kind.c_str(), escape(rows->front().reason).c_str());
+  else
+    std::printf("nothing was decided%s\n", rows ? "" : escape(": " + rows.error().message).c_str());
+}
+
 void restart(Context& context, const std::string& engine, const std::string& why) {
   const auto answer = ask_daemon(context, {{"verb", "restart"}, {"engine", engine}, {"why", why}});
   if (!answer)
@@ -74,6 +87,9 @@ void restart(Context& context, const std::string& engine, const std::string& why
   if (context.json)
     return;
   print_decisions(*answer);
+  const auto* decisions = answer->if_contains("decisions");
+  if (outcome.empty() && (decisions == nullptr || !decisions->is_array() || decisions->get_array().empty()))
+    print_standing_decision(context, text_of(*answer, "engine"));
   std::printf("%s\n", outcome.empty() ? "not begun" : ("restart: " + outcome).c_str());
 }
 

@@ -13,6 +13,7 @@
 #include "supervisor/config/config.h"
 #include "supervisor/ctl/commands.h"
 #include "supervisor/ctl/escape.h"
+#include "supervisor/ctl/settings.h"
 
 namespace fireboss::ctl {
 namespace {
@@ -83,19 +84,19 @@ Result<policy::History> load_history(const Options& options) {
 
 void simulate(Context& context, const Options& options) {
   const auto history = load_history(options);
-  if (!history) {
-    complain(history.error().message);
-    context.exit_code = kUnknown;
-    return;
-  }
+  if (!history)
+    return report(context, history.error());
   for (const auto& warning : history->warnings)
     complain(warning);
   if (!history->errors.empty()) {
     for (const auto& error : history->errors)
-      complain(error);
-    context.exit_code = kUnknown;
+      report(context, {ErrorCode::kInvalid, error});
     return;
   }
+  if (history->events.empty())
+    return report(context, {ErrorCode::kInvalid,
+                            (options.events == "-" ? "standard input" : options.events) +
+                                ": no event in it: give lines {\"t\": SECONDS, \"event\": ..., ...}"});
   for (const auto& line : policy::lines_of(policy::simulate(*history)))
     std::printf("%s\n", line.c_str());
 }
