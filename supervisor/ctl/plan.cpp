@@ -1,6 +1,7 @@
 // fireboss canary plan: what a rule costs in false restarts, and how soon it finds a fault.
 #include "canary/plan/plan.h"
 
+#include <array>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -27,7 +28,7 @@ using canary::PlanInput;
 using canary::PlanRule;
 
 // Of what is to be found, unless one is named.
-const std::vector<double> kFaultRates{0.25, 0.5, 1.0};
+constexpr std::array<double, 3> kFaultRates{0.25, 0.5, 1.0};
 
 struct Options {
   std::string rate, fault_rate, every, rule = "k_of_n";
@@ -207,7 +208,10 @@ Result<void> print_plan(const Context& context, const Options& options) {
   const Plan* least = rates->interval ? &*low : nullptr;
   const Plan* most = rates->interval ? &*high : nullptr;
   std::vector<Found> faults;
-  for (const double fault : input->fault_rate ? std::vector{*input->fault_rate} : kFaultRates) {
+  const std::vector<double> fault_rates = input->fault_rate
+                                              ? std::vector<double>{*input->fault_rate}
+                                              : std::vector<double>(kFaultRates.begin(), kFaultRates.end());
+  for (const double fault : fault_rates) {
     PlanInput changed = *input;
     changed.rate = rates->at;
     changed.fault_rate = fault;
