@@ -10,8 +10,10 @@
 #include <CLI/CLI.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "supervisor/adapters/clock/system_clock.h"
 #include "supervisor/ctl/commands.h"
 #include "supervisor/ctl/escape.h"
+#include "supervisor/ctl/progress.h"
 #include "supervisor/ctl/settings.h"
 
 namespace fireboss::ctl {
@@ -52,6 +54,8 @@ bool grade_lines(Context& context, std::istream& in, const std::string& name) {
   bool all = true, any = false;
   std::string line;
   std::size_t number = 1;
+  const clock::SystemClock clock;
+  Progress progress(clock, progress_can_be_seen(true));
   for (Read read = read_line(in, line); read != Read::kEnd; read = read_line(in, line), ++number) {
     if (read == Read::kTooLong) {
       complain(context, name, number, "the line is longer than " + format_size(kMaxLine));
@@ -62,6 +66,9 @@ bool grade_lines(Context& context, std::istream& in, const std::string& name) {
       continue;
     }
     any = true;
+    if (progress.due()) {
+      progress.print("graded up to line " + std::to_string(number));
+    }
     const auto graded = canary::grade_case(line);
     if (!graded) {
       complain(context, name, number, graded.error().message);
