@@ -204,7 +204,7 @@ void read_engines(Parser& parser, const toml::table& engines, RawConfig& raw, Fi
                                 " line " + std::to_string(before->section.place.line));
       continue;
     }
-    RawEngine engine{name, {place, {}}};
+    RawEngine engine{.name = name, .section = {.place = place, .values = {}, .refused = {}, .entries = {}}};
     parser.read(*table, "", engine_keys(), engine.section);
     raw.engines.push_back(std::move(engine));
   }
