@@ -1,6 +1,7 @@
 # What the README promises. Everything else is CMake: see CMakePresets.json.
 PRESET ?= release
-BUILD := build/$(PRESET)
+# The preset asan+ubsan builds in build/asan-ubsan: a plus sign in a path confuses too many tools.
+BUILD := build/$(subst +,-,$(PRESET))
 JOBS ?= $(shell nproc)
 export CTEST_PARALLEL_LEVEL ?= $(JOBS)
 

@@ -1,6 +1,7 @@
 #include "supervisor/app/calibration_report.h"
 
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,8 @@ constexpr double kFaultRate = 0.25;
 // below, and therefore wants to be able to tell.
 constexpr double kWorthTelling = 0.01;
 constexpr double kZ = 1.959964;  // of 95 %, as canary::wilson
+// Fewer calls than this leave so wide an interval that it is said with every use that is made of them.
+constexpr std::int64_t kThinBelow = 12;
 // With fewer calls the slowest of them is all that is known about 99 of 100.
 constexpr std::int64_t kCallsForP99 = 100;
 
@@ -80,10 +83,21 @@ std::string plan_line(const policy::Policy& policy, policy::Rule rule, const can
 
 }  // namespace
 
+std::vector<std::string> thin_calibrations(const std::vector<Measured>& all) {
+  std::vector<std::string> out;
+  for (const auto& [variant, c] : all)
+    if (c.calls < kThinBelow)
+      out.push_back(fmt::format(
+          "note: {} is calibrated with {} call{} only: its healthy error rate may be anything from {} to {} "
+          "(95 %), and what looks like a fault may be how it always was; calibrate with more (--calls {}=40)",
+          variant, c.calls, c.calls == 1 ? "" : "s", percent(c.rate.low), percent(c.rate.high), variant));
+  return out;
+}
+
 CalibrationReport report_calibration(const policy::Policy& policy, const std::vector<Measured>& all) {
   CalibrationReport out;
   std::int64_t calls = 0, failures = 0;
-  std::string unfit;
+  std::string unfit, too_few;
   for (const auto& measured : all) {
     const auto& c = measured.calibration;
     out.lines.push_back(variant_line(measured));
@@ -91,7 +105,11 @@ CalibrationReport report_calibration(const policy::Policy& policy, const std::ve
     failures += c.failures;
     if (!policy::few_enough_failures(c.failures, c.calls))
       unfit += (unfit.empty() ? "" : ", ") + measured.variant;
+    if (!policy::enough_calls(c.calls))
+      too_few += (too_few.empty() ? "" : ", ") + measured.variant;
   }
+  for (auto& line : thin_calibrations(all))
+    out.lines.push_back(std::move(line));
   const auto rate = canary::wilson(failures, calls);
   if (all.size() > 1)
     out.lines.push_back("all variants: " + rate_text(failures, calls, rate));
@@ -102,8 +120,12 @@ CalibrationReport report_calibration(const policy::Policy& policy, const std::ve
         (rate.high - rate.low) * 100, calls, percent(kWorthTelling), calls_to_tell(kWorthTelling)));
   out.lines.push_back(plan_line(policy, policy::Rule::kKOfN, rate));
   out.lines.push_back(plan_line(policy, policy::Rule::kConfirm, rate));
-  out.enforce_allowed = !all.empty() && unfit.empty();
-  if (!out.enforce_allowed)
+  out.enforce_allowed = !all.empty() && unfit.empty() && too_few.empty();
+  if (!too_few.empty())
+    out.lines.push_back(fmt::format("enforce is refused: {} calibrated with fewer than {} calls: ", too_few,
+                                    policy::kLeastCalibrationCalls) +
+                        "that says nothing about the healthy error rate; calibrate again with more");
+  if (!unfit.empty())
     out.lines.push_back(fmt::format(
         "enforce is refused: more than {} of the calls of {} are wrong while the engine counts as "
         "healthy; look at prompt, parser and flags, then calibrate again",

@@ -19,6 +19,9 @@ struct CalibrationReport {
   bool enforce_allowed = false;
 };
 
+// One line a variant whose calibration is so small that its interval should be seen before it is relied on.
+[[nodiscard]] std::vector<std::string> thin_calibrations(const std::vector<Measured>& all);
+
 // `all`: of every variant, in the policy's order.
 [[nodiscard]] CalibrationReport report_calibration(const policy::Policy& policy,
                                                    const std::vector<Measured>& all);

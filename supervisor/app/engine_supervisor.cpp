@@ -12,6 +12,7 @@
 #include "probes/metrics/parse.h"
 #include "supervisor/app/fingerprint.h"
 #include "supervisor/app/pause.h"
+#include "supervisor/config/exec_start.h"
 #include "supervisor/policy/names.h"
 #include "supervisor/policy/view.h"
 
@@ -166,6 +167,8 @@ void EngineSupervisor::take_snapshot(const ports::UnitSnapshot& snapshot) {
     started_ = true;
     spdlog::info("{}: {} is {} ({})", engine_.name, engine_.unit, snapshot.sub_state,
                  tracker_.life().empty() ? "no life" : "life " + tracker_.life());
+    if (const auto problem = config::container_client_problem(engine_, snapshot.exec_start))
+      spdlog::warn("{}", *problem);
     auto pending = core_.pending();
     if (pending) {
       pending->job_running = snapshot.job_id != 0;

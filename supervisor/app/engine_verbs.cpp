@@ -8,6 +8,7 @@
 #include <boost/json/object.hpp>
 
 #include "canary/plan/calibration.h"
+#include "canary/plan/statistics.h"
 #include "supervisor/app/calibration_report.h"
 #include "supervisor/app/engine_supervisor.h"
 #include "supervisor/policy/names.h"
@@ -47,6 +48,20 @@ class Raised {
  private:
   bool& flag_;
 };
+
+std::vector<Measured> measured_so_far(const policy::Policy& policy, const policy::State& state) {
+  std::vector<Measured> out;
+  for (const auto& name : policy.variants)
+    if (const auto found = state.variants.find(name);
+        found != state.variants.end() && found->second.calibration) {
+      canary::Calibration calibration;
+      calibration.calls = found->second.calibration->calls;
+      calibration.failures = found->second.calibration->failures;
+      calibration.rate = canary::wilson(calibration.failures, calibration.calls);
+      out.push_back({name, calibration});
+    }
+  return out;
+}
 
 }  // namespace
 
@@ -180,12 +195,17 @@ Result<json::value> EngineSupervisor::set_mode(policy::Mode mode) {
     return fail(ErrorCode::kUnavailable, "systemd has not told anything about " + engine_.unit + " yet");
   if (mode == policy::Mode::kEnforce && !policy::calibrated(engine_.policy, core_.state()))
     return fail(ErrorCode::kInvalid, "engine '" + engine_.name +
-                                         "' may not enforce: not every variant is calibrated with few enough "
-                                         "failures; run `fireboss canary calibrate " +
+                                         "' may not enforce: not every variant is calibrated with at least 4 "
+                                         "calls and at most 10 % failures; run `fireboss canary calibrate " +
                                          engine_.name + "`");
   feed(policy::OperatorMode{mode});
+  json::array notes;
+  if (mode == policy::Mode::kEnforce)
+    for (const auto& line : thin_calibrations(measured_so_far(engine_.policy, core_.state())))
+      notes.emplace_back(line);
   return json::object{{"engine", engine_.name},
-                      {"mode", policy::to_string(policy::effective_mode(engine_.policy, core_.state()))}};
+                      {"mode", policy::to_string(policy::effective_mode(engine_.policy, core_.state()))},
+                      {"notes", std::move(notes)}};
 }
 
 asio::awaitable<Result<json::value>> EngineSupervisor::restart(

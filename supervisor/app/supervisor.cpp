@@ -91,8 +91,8 @@ Result<std::shared_ptr<EngineSupervisor>> Supervisor::find(const json::object& r
     known += (known.empty() ? "" : ", ") + engine->name();
   }
   return fail(ErrorCode::kNotFound,
-              (name.empty() ? std::string("which engine?") : "no engine '" + name.substr(0, 64) + "'.") +
-                  " Configured: " + known);
+              (name.empty() ? std::string("which engine?") : "no engine '" + name.substr(0, 64) + "';") +
+                  " configured: " + known);
 }
 
 std::vector<ControlVerb> Supervisor::verbs() {
@@ -133,7 +133,7 @@ std::vector<ControlVerb> Supervisor::verbs() {
                      if (!engine)
                        co_return fail(engine.error());
                      auto why = text_of(request, "why").substr(0, 200);
-                     why += (why.empty() ? "" : " ") + ("(uid " + std::to_string(peer.uid) + ")");
+                     why += (why.empty() ? "uid " : ", uid ") + std::to_string(peer.uid);
                      co_return co_await (*engine)->restart(std::move(why), std::move(progress));
                    }});
   return verbs;

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "supervisor/config/load_suite.h"
+#include "supervisor/config/users.h"
 #include "supervisor/policy/keys.h"
 
 namespace fireboss::config {
@@ -86,7 +87,6 @@ class EngineBuilder {
     engine_.name = raw_.name;
     read_unit();
     read_address();
-    read_scope();
     engine_.listener = static_cast<ListenerCheck>(word(section_, "listener", listener_words(), 0, findings_));
     engine_.adapter = static_cast<Adapter>(word(section_, "adapter", adapter_words(), 0, findings_));
     if (const auto* path = section_.text("metrics_path")) {
@@ -113,7 +113,7 @@ class EngineBuilder {
   void read_unit() {
     const auto* unit = section_.text("unit");
     if (unit == nullptr) {
-      if (section_.find("unit") == nullptr)
+      if (!section_.given("unit"))
         findings_.error(section_.place, "engine '" + raw_.name +
                                             "' has no 'unit': name its systemd unit, such as "
                                             "unit = \"vllm.service\"");
@@ -127,7 +127,7 @@ class EngineBuilder {
   void read_address() {
     const auto* url = section_.text("url");
     if (url != nullptr) {
-      if (section_.find("port") != nullptr || section_.find("host") != nullptr)
+      if (section_.given("port") || section_.given("host"))
         error("url", "is set beside host or port: keep one of both");
       read_url(*url);
       return;
@@ -139,9 +139,10 @@ class EngineBuilder {
     }
     const auto* port = section_.integer("port");
     if (port == nullptr) {
-      findings_.error(section_.place, "engine '" + raw_.name +
-                                          "' has no 'port': say where its API listens, such "
-                                          "as port = 8000");
+      if (!section_.given("port") && !section_.given("url"))
+        findings_.error(section_.place, "engine '" + raw_.name +
+                                            "' has no 'port': say where its API listens, such "
+                                            "as port = 8000");
       return;
     }
     if (*port < 1 || *port > 65535)
@@ -177,27 +178,6 @@ class EngineBuilder {
       error("url", "has port " + port + ", which is out of range: 1 to 65535 is allowed");
     else
       engine_.port = static_cast<std::uint16_t>(number);
-  }
-
-  void read_scope() {
-    engine_.scope = static_cast<Scope>(word(section_, "scope", scope_words(), 0, findings_));
-    const auto* runtime = section_.text("container.runtime");
-    const auto* cidfile = section_.text("container.cidfile");
-    if (engine_.scope == Scope::kUnit) {
-      for (const auto* key : {"container.runtime", "container.cidfile"})
-        if (section_.find(key) != nullptr && section_.find("scope") == nullptr)
-          error(key, "needs scope = \"container\"");
-        else if (section_.find(key) != nullptr)
-          error(key, "has no meaning with scope = \"unit\"");
-      return;
-    }
-    if (runtime == nullptr && section_.find("container.runtime") == nullptr)
-      error("scope", "= \"container\" needs container.runtime, one of " + quoted(runtime_words()));
-    if (cidfile == nullptr && section_.find("container.cidfile") == nullptr)
-      error("scope", "= \"container\" needs container.cidfile, the file given to `--cidfile`");
-    (void)word(section_, "container.runtime", runtime_words(), 0, findings_);
-    engine_.container_runtime = runtime == nullptr ? "" : *runtime;
-    absolute_path(section_, "container.cidfile", engine_.container_cidfile, findings_);
   }
 
   void read_policy() {
@@ -256,6 +236,16 @@ class EngineBuilder {
   Engine engine_;
 };
 
+void check_user(const std::string& user, const Place& place, Findings& findings) {
+  if (user.empty())
+    return findings.error(place, "'control_users' has an empty name");
+  const auto found = find_user(user);
+  if (!found && found.error().code == ErrorCode::kNotFound)
+    findings.error(place, "'control_users': " + found.error().message);
+  else if (!found)
+    findings.warn(place, "'control_users': " + found.error().message);
+}
+
 void build_daemon(const RawSection& section, Config& config, Findings& findings) {
   absolute_path(section, "database", config.database, findings);
   absolute_path(section, "control_socket", config.control_socket, findings);
@@ -277,8 +267,8 @@ void build_daemon(const RawSection& section, Config& config, Findings& findings)
   differ("generation_file", config.generation_file, "database", config.database);
   differ("generation_file", config.generation_file, "control_socket", config.control_socket);
   if (const auto* users = section.list("control_users")) {
-    if (std::any_of(users->begin(), users->end(), [](const auto& user) { return user.empty(); }))
-      findings.error(section.where("control_users"), "'control_users' has an empty name");
+    for (const auto& user : *users)
+      check_user(user, section.where("control_users"), findings);
     config.control_users = *users;
   }
   if (const auto* address = section.text("bus_address")) {

@@ -13,7 +13,6 @@
 
 namespace fireboss::config {
 
-enum class Scope { kUnit, kContainer };
 enum class ListenerCheck { kScope, kAny };
 enum class Adapter { kAuto, kVllm, kLlamaServer, kFirebossEngine, kSglang, kNone };
 
@@ -22,8 +21,6 @@ struct Engine {
   std::string unit;                // "vllm.service"
   std::string host = "127.0.0.1";  // where the API listens
   std::uint16_t port = 0;
-  Scope scope = Scope::kUnit;
-  std::string container_runtime, container_cidfile;  // Scope::kContainer
   ListenerCheck listener = ListenerCheck::kScope;
   Adapter adapter = Adapter::kAuto;
   std::string metrics_path = "/metrics";

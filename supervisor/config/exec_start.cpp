@@ -50,7 +50,7 @@ bool starts_container(const std::vector<std::string>& args, std::size_t client) 
 
 std::optional<std::string> container_client_problem(const Engine& engine,
                                                     const std::vector<std::string>& exec_start) {
-  if (engine.scope == Scope::kContainer || exec_start.empty())
+  if (engine.listener == ListenerCheck::kAny || exec_start.empty())
     return std::nullopt;
   std::vector<std::string> args;
   if (is_one_of(kShells, exec_start.front())) {
@@ -70,9 +70,10 @@ std::optional<std::string> container_client_problem(const Engine& engine,
   if (name == "podman" && std::find(args.begin(), args.end(), "--cgroups=split") != args.end())
     return std::nullopt;
   return "engine '" + engine.name + "': " + engine.unit + " runs `" + name +
-         "`, whose containers are outside of the unit's control group: set scope = \"container\", "
-         "container.runtime = \"" +
-         (name == "podman" ? "podman" : "docker") + "\" and container.cidfile, and start it with --cidfile";
+         "`, whose containers are outside of the unit's control group: the port's listener will be taken for "
+         "somebody else's and nothing is asked. Start it with `podman run --cgroups=split`, or set listener "
+         "= "
+         "\"any\"";
 }
 
 }  // namespace fireboss::config

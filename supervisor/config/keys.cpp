@@ -10,14 +10,11 @@
 namespace fireboss::config {
 namespace {
 
-constexpr std::array<std::string_view, 2> kScopes{"unit", "container"};
 constexpr std::array<std::string_view, 2> kListeners{"scope", "any"};
 constexpr std::array<std::string_view, 6> kAdapters{"auto",   "vllm", "llama-server", "fireboss-engine",
                                                     "sglang", "none"};
-constexpr std::array<std::string_view, 2> kRuntimes{"docker", "podman"};
 constexpr std::array<std::string_view, 5> kLogLevels{"trace", "debug", "info", "warning", "error"};
-static_assert(static_cast<int>(Scope::kContainer) == 1 && static_cast<int>(ListenerCheck::kAny) == 1 &&
-              static_cast<int>(Adapter::kNone) == 5);
+static_assert(static_cast<int>(ListenerCheck::kAny) == 1 && static_cast<int>(Adapter::kNone) == 5);
 
 std::string one_of(std::span<const std::string_view> words) {
   return "one of " + quoted(words);
@@ -125,9 +122,6 @@ std::vector<KeyInfo> make_engine_keys() {
   std::vector<KeyInfo> keys{
       {"adapter", text, one_of(kAdapters), "auto",
        "Whose metrics the engine speaks; auto: told by what it answers"},
-      {"container.cidfile", text, "absolute path", "",
-       "With scope = \"container\": the file of docker run --cidfile"},
-      {"container.runtime", text, one_of(kRuntimes), "", "With scope = \"container\": whose container it is"},
       {"host", text, "text", defaults.host, "Where the API listens"},
       {"listener", text, one_of(kListeners), "scope",
        "scope: neither key nor prompt is sent unless the port's listener is a process of the engine; any: "
@@ -136,8 +130,6 @@ std::vector<KeyInfo> make_engine_keys() {
       {"port", ValueType::kInteger, "whole number 1 to 65535", "", "Where the API listens; required, or url"},
       {"required_processes", ValueType::kTextList, "list of texts", "",
        "A process whose command line contains each of these must be there"},
-      {"scope", text, one_of(kScopes), "unit",
-       "Where the processes are: the unit's control group, or a container's (`docker run` in a unit)"},
       {"unit", text, "unit name", "", "The engine's systemd unit, such as vllm.service; required"},
       {"url", text, "text", "", "http://HOST:PORT, instead of host and port"},
   };
@@ -172,17 +164,11 @@ std::span<const KeyInfo> engine_keys() {
   return keys;
 }
 
-std::span<const std::string_view> scope_words() {
-  return kScopes;
-}
 std::span<const std::string_view> listener_words() {
   return kListeners;
 }
 std::span<const std::string_view> adapter_words() {
   return kAdapters;
-}
-std::span<const std::string_view> runtime_words() {
-  return kRuntimes;
 }
 std::span<const std::string_view> log_level_words() {
   return kLogLevels;

@@ -25,10 +25,8 @@ struct KeyInfo {
 [[nodiscard]] std::span<const KeyInfo> engine_keys();  // [engine.NAME], suite and policy included
 
 // The words of a key that takes one of a few, in the order of the enum.
-[[nodiscard]] std::span<const std::string_view> scope_words();
 [[nodiscard]] std::span<const std::string_view> listener_words();
 [[nodiscard]] std::span<const std::string_view> adapter_words();
-[[nodiscard]] std::span<const std::string_view> runtime_words();
 [[nodiscard]] std::span<const std::string_view> log_level_words();
 // "\"a\", \"b\""
 [[nodiscard]] std::string quoted(std::span<const std::string_view> words);

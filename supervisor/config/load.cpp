@@ -47,6 +47,18 @@ std::vector<Diagnostic> in_order(std::vector<Diagnostic> diagnostics, const std:
   return diagnostics;
 }
 
+// The place of the finding names the file already.
+std::string without_path(std::string message, const std::string& path) {
+  if (const auto at = message.find(path); at != std::string::npos) {
+    message.erase(at, path.size());
+    if (at < message.size() && message[at] == ' ')
+      message.erase(at, 1);
+    else if (at > 0 && message[at - 1] == ' ')
+      message.erase(at - 1, 1);
+  }
+  return message;
+}
+
 }  // namespace
 
 Loaded load(const std::string& path) {
@@ -59,7 +71,11 @@ Loaded load(const std::string& path) {
     bool writable_by_others = false;
     const auto text = read_file(file, &writable_by_others);
     if (!text) {
-      findings.error({file}, text.error().message);
+      const bool missing = text.error().code == ErrorCode::kNotFound;
+      findings.error({file}, without_path(text.error().message, file) +
+                                 (missing ? "; begin with the commented example, "
+                                            "/usr/share/doc/fireboss/examples/fireboss.toml"
+                                          : ""));
       continue;
     }
     if (writable_by_others)

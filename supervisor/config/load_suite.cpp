@@ -45,8 +45,6 @@ canary::SuiteText text_of(const RawSection& section, const std::string& key, Fin
                               std::to_string(valid));
     return {};
   }
-  if (text->empty())
-    findings.warn(place, "'" + key + "_file': " + file + " is empty");
   return {file, std::move(*text)};
 }
 
@@ -98,6 +96,13 @@ std::optional<canary::Suite> load_suite(RawEngine& engine, Findings& findings) {
   source.tools = text_of(section, "suite.tools", findings);
 
   auto suite = canary::make_suite(source);
+  if (suite && suite->system_prompt.empty() && suite->tools.empty())
+    findings.warn(
+        section.where("suite.system_prompt"),
+        "engine '" + engine.name +
+            "': its suite has no system prompt and no tools: the bare prompt is the shape that stays "
+            "green while what your callers send fails; give suite.system_prompt_file and "
+            "suite.tools_file");
   if (suite && findings.errors().size() == errors_before)
     return std::move(*suite);
   if (!suite) {

@@ -67,6 +67,11 @@ class Parser {
         elsewhere = key.name;
     }
     auto near = policy::nearest(last, siblings);
+    // What is only the beginning of a key is far from it by letters: api_key, api_key_credential.
+    if (!near)
+      for (const auto sibling : siblings)
+        if (sibling.starts_with(last + "_"))
+          near = sibling;
     if (!near)
       near = elsewhere ? elsewhere : policy::nearest(name, all);
     return "unknown key '" + last + "'" + (near ? " (did you mean '" + std::string(*near) + "'?)" : "");
@@ -87,6 +92,7 @@ class Parser {
       const auto wanted = info.kind.starts_with(type) ? info.kind : type + " (" + info.kind + ")";
       findings_.error(at(node.source()),
                       "'" + info.name + "' must be a " + wanted + ", not " + type_name(node));
+      out.refused.try_emplace(info.name, at(node.source()));
       return;
     }
     const auto [position, added] =
@@ -94,6 +100,9 @@ class Parser {
     if (!added)
       findings_.error(key, "'" + info.name + "' was set before, in " + position->second.place.file +
                                " line " + std::to_string(position->second.place.line));
+    if (const auto* table = node.as_table(); table != nullptr && added)
+      for (const auto& [name, item] : *table)
+        out.entries.try_emplace(info.name + "." + std::string(name.str()), at(item.source()));
   }
 
   static std::optional<decltype(RawValue::value)> convert(ValueType type, const toml::node& node) {
@@ -195,7 +204,7 @@ void read_engines(Parser& parser, const toml::table& engines, RawConfig& raw, Fi
                                 " line " + std::to_string(before->section.place.line));
       continue;
     }
-    RawEngine engine{name, {place, {}}};
+    RawEngine engine{.name = name, .section = {.place = place, .values = {}, .refused = {}, .entries = {}}};
     parser.read(*table, "", engine_keys(), engine.section);
     raw.engines.push_back(std::move(engine));
   }
@@ -233,9 +242,14 @@ const TextMap* RawSection::map(std::string_view key) const {
   const auto* value = find(key);
   return value == nullptr ? nullptr : std::get_if<TextMap>(&value->value);
 }
+bool RawSection::given(std::string_view key) const {
+  return find(key) != nullptr || refused.contains(key);
+}
 const Place& RawSection::where(std::string_view key) const {
-  const auto* value = find(key);
-  return value == nullptr ? place : value->place;
+  if (const auto* value = find(key))
+    return value->place;
+  const auto entry = entries.find(key);
+  return entry == entries.end() ? place : entry->second;
 }
 
 void parse_config(std::string_view text, const std::string& file, RawConfig& raw, Findings& findings) {

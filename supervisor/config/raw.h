@@ -3,6 +3,7 @@
 // keys and types but not yet for sense. Parsing fills it and knows nothing of engines; building reads it and
 // knows nothing of TOML.
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,14 +47,18 @@ struct RawValue {
 struct RawSection {
   Place place;  // of its header, for what is missing
   std::map<std::string, RawValue, std::less<>> values;
+  // Of keys whose value has the wrong type, which was told, and of each entry of a table ("suite.headers.X").
+  std::map<std::string, Place, std::less<>> refused, entries;
 
   [[nodiscard]] const RawValue* find(std::string_view key) const;
+  // Whether the key stands there, with a value of its type or not.
+  [[nodiscard]] bool given(std::string_view key) const;
   // nullptr if the key is not given.
   [[nodiscard]] const std::string* text(std::string_view key) const;
   [[nodiscard]] const std::int64_t* integer(std::string_view key) const;
   [[nodiscard]] const TextList* list(std::string_view key) const;
   [[nodiscard]] const TextMap* map(std::string_view key) const;
-  // Where the key stands, or the section if it is not given.
+  // Where the key or the table's entry stands, or the section if it is not given.
   [[nodiscard]] const Place& where(std::string_view key) const;
 };
 

@@ -10,8 +10,11 @@
 #include <CLI/CLI.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "supervisor/adapters/clock/system_clock.h"
 #include "supervisor/ctl/commands.h"
 #include "supervisor/ctl/escape.h"
+#include "supervisor/ctl/progress.h"
+#include "supervisor/ctl/settings.h"
 
 namespace fireboss::ctl {
 namespace {
@@ -40,31 +43,44 @@ Read read_line(std::istream& in, std::string& line) {
   }
 }
 
-void complain(const std::string& name, std::size_t number, const std::string& what) {
+void complain(Context& context, const std::string& name, std::size_t number, const std::string& what) {
+  if (context.json)
+    return report(context, {ErrorCode::kInvalid, name + ":" + std::to_string(number) + ": " + what});
   std::fprintf(stderr, "%s:%zu: %s\n", escape(name).c_str(), number, escape(what).c_str());
 }
 
 // True if every line could be graded. A bad line is reported and the others are graded all the same.
-bool grade_lines(std::istream& in, const std::string& name) {
-  bool all = true;
+bool grade_lines(Context& context, std::istream& in, const std::string& name) {
+  bool all = true, any = false;
   std::string line;
   std::size_t number = 1;
+  const clock::SystemClock clock;
+  Progress progress(clock, progress_can_be_seen(true));
   for (Read read = read_line(in, line); read != Read::kEnd; read = read_line(in, line), ++number) {
     if (read == Read::kTooLong) {
-      complain(name, number, "the line is longer than " + format_size(kMaxLine));
+      complain(context, name, number, "the line is longer than " + format_size(kMaxLine));
       all = false;
       continue;
     }
     if (line.find_first_not_of(" \t\r") == std::string::npos) {
       continue;
     }
+    any = true;
+    if (progress.due()) {
+      progress.print("graded up to line " + std::to_string(number));
+    }
     const auto graded = canary::grade_case(line);
     if (!graded) {
-      complain(name, number, graded.error().message);
+      complain(context, name, number, graded.error().message);
       all = false;
       continue;
     }
     std::printf("%s\n", boost::json::serialize(*graded).c_str());
+  }
+  if (all && !any) {
+    report(context, {ErrorCode::kInvalid,
+                     name + ": no case in it: give lines {\"id\": ..., \"task\": ..., \"response\": ...}"});
+    return false;
   }
   return all && !in.bad();
 }
@@ -72,19 +88,19 @@ bool grade_lines(std::istream& in, const std::string& name) {
 void run_grade(Context& context, const std::string& path) {
   bool all = false;
   if (path == "-") {
-    all = grade_lines(std::cin, "stdin");
+    all = grade_lines(context, std::cin, "stdin");
   } else {
     std::ifstream file(path, std::ios::binary);
     // A directory opens, too, and then reads nothing.
     if (!file || (file.peek() == std::ifstream::traits_type::eof() && file.bad())) {
-      std::fprintf(stderr, "fireboss: cannot read %s; name a file of cases, or - for standard input\n",
-                   escape(path).c_str());
+      report(context, {ErrorCode::kNotFound,
+                       "cannot read " + path + "; name a file of cases, or - for standard input"});
     } else {
-      all = grade_lines(file, path);
+      all = grade_lines(context, file, path);
     }
   }
   if (std::fflush(stdout) != 0) {
-    std::fprintf(stderr, "fireboss: the verdicts could not be written\n");
+    report(context, {ErrorCode::kFull, "the verdicts could not be written"});
     all = false;
   }
   context.exit_code = all ? kOk : kUnknown;

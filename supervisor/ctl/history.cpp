@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
@@ -61,6 +62,26 @@ std::string text_line(const ports::DecisionRow& row) {
   return line;
 }
 
+// Of the record, or only of the configuration so far.
+Result<void> check_engine(const Context& context, sqlite::Reader& reader, const std::string& name) {
+  const auto config = load_config(context);
+  const auto recorded = reader.engines();
+  if (!config || !recorded)
+    return fail(config ? recorded.error() : config.error());
+  std::set<std::string> known;
+  for (const auto& engine : config->engines)
+    known.insert(engine.name);
+  for (const auto& engine : *recorded)
+    known.insert(engine.name);
+  if (known.contains(name))
+    return {};
+  std::string names;
+  for (const auto& engine : known)
+    names += (names.empty() ? "" : ", ") + engine;
+  return fail(ErrorCode::kNotFound, "no engine '" + name + "' in the configuration or the record" +
+                                        (names.empty() ? "" : "; there are: " + names));
+}
+
 Result<std::unique_ptr<sqlite::Reader>> open_reader(const Context& context) {
   const auto config = load_config(context);
   if (!config)
@@ -77,6 +98,9 @@ void history(Context& context, const HistoryOptions& options) {
   const auto reader = open_reader(context);
   if (!reader)
     return report(context, reader.error());
+  if (!options.engine.empty())
+    if (const auto known = check_engine(context, **reader, options.engine); !known)
+      return report(context, known.error());
   auto rows = (*reader)->decisions(options.engine, options.limit);
   if (!rows)
     return report(context, rows.error());
@@ -134,6 +158,15 @@ void explain(Context& context, std::int64_t id) {
                 escape(action.steps).c_str());
 }
 
+// What CLI11 has for this prints the largest number of a double.
+std::string decision_number(const std::string& text) {
+  const bool digits = !text.empty() && text.size() <= 18 &&
+                      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && text.find_first_not_of('0') != std::string::npos
+             ? ""
+             : "'" + text + "' is no number of a decision: take one from fireboss history, without #";
+}
+
 }  // namespace
 
 void add_history(CLI::App& app, Context& context) {
@@ -147,7 +180,7 @@ void add_history(CLI::App& app, Context& context) {
 
   auto* why = app.add_subcommand("explain", "A decision with its evidence and what came of it");
   const auto id = std::make_shared<std::int64_t>(0);
-  why->add_option("decision", *id, "Its number in fireboss history")->required()->check(CLI::PositiveNumber);
+  why->add_option("decision", *id, "Its number in fireboss history")->required()->check(decision_number);
   why->callback([&context, id] { explain(context, *id); });
 }
 

@@ -20,13 +20,14 @@
 #include "supervisor/adapters/clock/system_clock.h"
 #include "supervisor/ctl/commands.h"
 #include "supervisor/ctl/escape.h"
+#include "supervisor/ctl/progress.h"
+#include "supervisor/ctl/settings.h"
 
 namespace fireboss::ctl {
 namespace {
 
 constexpr std::size_t kChunk = 256 * 1024;
 constexpr std::size_t kMaxSignatureFile = 4 * 1024 * 1024;
-constexpr Millis kProgressEvery{1'000};
 
 struct Options {
   std::string file, signatures;
@@ -58,36 +59,14 @@ Result<probes::SignatureSet> load_signatures(const std::string& path) {
   return probes::SignatureSet::parse(text, path);
 }
 
-// On a terminal's stderr once a second, so that a large log does not look like a hang.
-class Progress {
- public:
-  void add(std::size_t bytes) {
-    bytes_ += bytes;
-    if (!shown_ || clock_.mono() - last_ < kProgressEvery)
-      return;
-    last_ = clock_.mono();
-    std::fprintf(stderr, "\rread %s ", format_size(bytes_ >> 20 << 20).c_str());
-    written_ = true;
-  }
-  void end() const {
-    if (written_)
-      std::fputs("\r\033[K", stderr);
-  }
-
- private:
-  clock::SystemClock clock_;
-  bool shown_ = isatty(STDERR_FILENO) == 1;
-  bool written_ = false;
-  MonoTime last_ = clock_.mono();
-  std::uint64_t bytes_ = 0;
-};
-
 Result<std::vector<probes::Finding>> scan(const Options& options, const probes::SignatureSet& signatures) {
   const auto input = open_input(options.file);
   if (!input)
     return fail(file_error(options.file, errno));
   probes::Scanner scanner(signatures, options.whose);
-  Progress progress;
+  const clock::SystemClock clock;
+  Progress progress(clock, progress_can_be_seen(false));
+  std::uint64_t bytes = 0;
   std::string buffer(kChunk, '\0');
   for (;;) {
     const ssize_t got = read(input.get(), buffer.data(), buffer.size());
@@ -98,19 +77,18 @@ Result<std::vector<probes::Finding>> scan(const Options& options, const probes::
     if (got == 0)
       break;
     scanner.feed(std::string_view(buffer).substr(0, static_cast<std::size_t>(got)));
-    progress.add(static_cast<std::size_t>(got));
+    bytes += static_cast<std::uint64_t>(got);
+    if (progress.due())
+      progress.print("read " + format_size(bytes >> 20 << 20));
   }
-  progress.end();
   return scanner.finish();
 }
 
-int run(const Options& options) {
+void run(Context& context, const Options& options) {
   const auto signatures = load_signatures(options.signatures);
   const auto findings = signatures ? scan(options, *signatures) : fail(signatures.error());
-  if (!findings) {
-    std::fprintf(stderr, "fireboss: %s\n", escape(findings.error().message).c_str());
-    return kUnknown;
-  }
+  if (!findings)
+    return report(context, findings.error());
   for (const auto& finding : *findings) {
     const auto& signature = signatures->all()[finding.signature];
     const boost::json::object line{{"signature", signature.name},
@@ -120,7 +98,6 @@ int run(const Options& options) {
                                    {"text", escape(finding.first_text)}};
     std::puts(boost::json::serialize(line).c_str());
   }
-  return kOk;
 }
 
 }  // namespace
@@ -143,7 +120,7 @@ void add_journal(CLI::App& app, Context& context) {
       "The engine's processes: kernel lines that name another one are left out (may be repeated)");
   verb->add_option("--unit", options->whose.unit,
                    "The engine's unit: systemd's lines about another one are left out");
-  verb->callback([&context, options] { context.exit_code = run(*options); });
+  verb->callback([&context, options] { run(context, *options); });
 }
 
 }  // namespace fireboss::ctl

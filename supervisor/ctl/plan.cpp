@@ -1,19 +1,22 @@
 // fireboss canary plan: what a rule costs in false restarts, and how soon it finds a fault.
 #include "canary/plan/plan.h"
 
+#include <array>
 #include <cmath>
-#include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
 #include "canary/plan/statistics.h"
 #include "supervisor/ctl/commands.h"
-#include "supervisor/ctl/escape.h"
+#include "supervisor/ctl/settings.h"
 #include "supervisor/policy/policy.h"
 
 namespace fireboss::ctl {
@@ -24,9 +27,12 @@ using canary::Plan;
 using canary::PlanInput;
 using canary::PlanRule;
 
+// Of what is to be found, unless one is named.
+constexpr std::array<double, 3> kFaultRates{0.25, 0.5, 1.0};
+
 struct Options {
   std::string rate, fault_rate, every, rule = "k_of_n";
-  std::int64_t calls = 0, failures = 0;
+  std::optional<std::int64_t> calls, failures;
   PlanInput input;
 };
 
@@ -38,6 +44,9 @@ struct Rates {
 };
 
 Result<Rates> rates_of(const Options& options) {
+  if (!options.rate.empty() && (options.calls || options.failures)) {
+    return fail(ErrorCode::kInvalid, "--rate and --calls say the same thing: give one of both");
+  }
   if (!options.rate.empty()) {
     auto rate = canary::parse_rate(options.rate);
     if (!rate) {
@@ -45,12 +54,16 @@ Result<Rates> rates_of(const Options& options) {
     }
     return Rates{*rate, std::nullopt};
   }
-  if (options.calls < 1 || options.failures < 0 || options.failures > options.calls) {
+  if (options.calls.has_value() != options.failures.has_value()) {
+    return fail(ErrorCode::kInvalid, options.calls ? "--calls needs --failures: how many of them were wrong"
+                                                   : "--failures needs --calls: of how many");
+  }
+  if (!options.calls || *options.calls < 1 || *options.failures < 0 || *options.failures > *options.calls) {
     return fail(ErrorCode::kInvalid,
                 "give --rate, or --calls and --failures of a calibration (failures from 0 to calls)");
   }
-  return Rates{static_cast<double>(options.failures) / static_cast<double>(options.calls),
-               canary::wilson(options.failures, options.calls)};
+  return Rates{static_cast<double>(*options.failures) / static_cast<double>(*options.calls),
+               canary::wilson(*options.failures, *options.calls)};
 }
 
 Result<PlanInput> input_of(const Options& options) {
@@ -98,8 +111,14 @@ std::string rule_text(const PlanInput& input) {
   return {};
 }
 
+// How soon a fault is found of which this share of replies is wrong.
+struct Found {
+  double rate = 0;
+  canary::Detection detection;
+};
+
 void print_text(const PlanInput& input, const Rates& rates, const Plan& plan, const Plan* low,
-                const Plan* high) {
+                const Plan* high, const std::vector<Found>& faults) {
   fmt::print("rule            {}, every {}\n", rule_text(input), format_duration(input.every));
   fmt::print("healthy rate    {} of replies wrong", percent(rates.at));
   if (rates.interval) {
@@ -111,10 +130,9 @@ void print_text(const PlanInput& input, const Rates& rates, const Plan& plan, co
   }
   fmt::print(", {} of them after a confirming run\n", times(plan.false_by_confirming));
   fmt::print("confirming runs {} a year of a healthy engine\n", times(plan.confirming_per_year));
-  if (plan.detection) {
-    const auto& found = *plan.detection;
-    fmt::print("time to detect  {} of replies wrong: {} on average, {} in 95 of 100 faults\n",
-               percent(*input.fault_rate), humane_duration(found.mean), humane_duration(found.p95));
+  for (const auto& [rate, found] : faults) {
+    fmt::print("time to detect  {} of replies wrong: {} on average, {} in 95 of 100 faults\n", percent(rate),
+               humane_duration(found.mean), humane_duration(found.p95));
     if (input.variants > 1) {
       fmt::print("                ... if one variant of {} shows it: {} on average, {} in 95 of 100\n",
                  input.variants, humane_duration(found.mean_one_variant),
@@ -128,8 +146,17 @@ void print_text(const PlanInput& input, const Rates& rates, const Plan& plan, co
       format_duration(defaults.useful_life), defaults.budget, format_duration(defaults.budget_window));
 }
 
+json::object to_json(const Found& fault) {
+  return {{"fault_rate_ppm", canary::ppm(fault.rate)},
+          {"detection_per_run", fault.detection.per_run},
+          {"detect_mean_ms", fault.detection.mean.count()},
+          {"detect_p95_ms", fault.detection.p95.count()},
+          {"detect_one_variant_mean_ms", fault.detection.mean_one_variant.count()},
+          {"detect_one_variant_p95_ms", fault.detection.p95_one_variant.count()}};
+}
+
 json::object to_json(const PlanInput& input, const Rates& rates, const Plan& plan, const Plan* low,
-                     const Plan* high) {
+                     const Plan* high, const std::vector<Found>& faults) {
   json::object out{{"rule", input.rule == PlanRule::kKOfN ? "k_of_n" : "confirm"},
                    {"n", input.n},
                    {"every_ms", input.every.count()},
@@ -150,14 +177,11 @@ json::object to_json(const PlanInput& input, const Rates& rates, const Plan& pla
     out["false_restarts_per_year_low"] = low->false_per_year;
     out["false_restarts_per_year_high"] = high->false_per_year;
   }
-  if (plan.detection) {
-    out["fault_rate_ppm"] = canary::ppm(*input.fault_rate);
-    out["detection_per_run"] = plan.detection->per_run;
-    out["detect_mean_ms"] = plan.detection->mean.count();
-    out["detect_p95_ms"] = plan.detection->p95.count();
-    out["detect_one_variant_mean_ms"] = plan.detection->mean_one_variant.count();
-    out["detect_one_variant_p95_ms"] = plan.detection->p95_one_variant.count();
+  json::array detection;
+  for (const auto& fault : faults) {
+    detection.push_back(to_json(fault));
   }
+  out["detection"] = std::move(detection);
   return out;
 }
 
@@ -183,10 +207,24 @@ Result<void> print_plan(const Context& context, const Options& options) {
   const auto high = at(rates->interval ? rates->interval->high : rates->at);
   const Plan* least = rates->interval ? &*low : nullptr;
   const Plan* most = rates->interval ? &*high : nullptr;
+  std::vector<Found> faults;
+  const std::vector<double> fault_rates = input->fault_rate
+                                              ? std::vector<double>{*input->fault_rate}
+                                              : std::vector<double>(kFaultRates.begin(), kFaultRates.end());
+  for (const double fault : fault_rates) {
+    PlanInput changed = *input;
+    changed.rate = rates->at;
+    changed.fault_rate = fault;
+    const auto found = canary::make_plan(changed);
+    if (!found) {
+      return fail(found.error());
+    }
+    faults.push_back({fault, *found->detection});
+  }
   if (context.json) {
-    fmt::print("{}\n", json::serialize(to_json(*input, *rates, *plan, least, most)));
+    fmt::print("{}\n", json::serialize(to_json(*input, *rates, *plan, least, most, faults)));
   } else {
-    print_text(*input, *rates, *plan, least, most);
+    print_text(*input, *rates, *plan, least, most, faults);
   }
   return {};
 }
@@ -208,7 +246,8 @@ void add_plan(CLI::App& app, Context& context) {
   plan->add_option("--rate", options->rate, "Share of wrong replies of the healthy engine, such as 1%");
   plan->add_option("--calls", options->calls, "Instead of --rate: calls of a calibration");
   plan->add_option("--failures", options->failures, "... and how many of them failed");
-  plan->add_option("--fault-rate", options->fault_rate, "Share of wrong replies of the fault to be found");
+  plan->add_option("--fault-rate", options->fault_rate,
+                   "Share of wrong replies of the fault to be found (default: 25%, 50% and 100%)");
   plan->add_option("--rule", options->rule, "k_of_n or confirm")->capture_default_str();
   plan->add_option("--n", options->input.n, "Calls a run")->capture_default_str();
   plan->add_option("--k", options->input.k, "Wrong ones that make a run degraded")->capture_default_str();
@@ -221,11 +260,9 @@ void add_plan(CLI::App& app, Context& context) {
   plan->add_option("--variants", options->input.variants, "Variants that runs rotate over")
       ->capture_default_str();
   plan->callback([&context, options] {
-    const auto done = print_plan(context, *options);
-    if (!done) {
-      std::fprintf(stderr, "fireboss: %s\n", escape(done.error().message).c_str());
+    if (const auto done = print_plan(context, *options); !done) {
+      report(context, done.error());
     }
-    context.exit_code = done ? kOk : kUnknown;
   });
 }
 

@@ -3,14 +3,17 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "supervisor/adapters/clock/system_clock.h"
 #include "supervisor/adapters/sqlite/reader.h"
 #include "supervisor/ctl/commands.h"
 #include "supervisor/ctl/escape.h"
+#include "supervisor/ctl/progress.h"
 #include "supervisor/ctl/settings.h"
 
 namespace fireboss::ctl {
@@ -23,7 +26,8 @@ struct ReplayOptions {
   std::string engine, database;
 };
 
-Result<policy::ReplayInput> read_history(sqlite::Reader& reader, const std::string& engine) {
+Result<policy::ReplayInput> read_history(sqlite::Reader& reader, const std::string& engine,
+                                         Progress& progress) {
   policy::ReplayInput input;
   for (std::int64_t after = 0;;) {
     const auto page = reader.events(engine, after, kPage);
@@ -34,6 +38,8 @@ Result<policy::ReplayInput> read_history(sqlite::Reader& reader, const std::stri
     for (const auto& row : *page)
       input.events.push_back({row.id, row.kind, row.version, row.payload, row.mono});
     after = page->back().id;
+    if (progress.due())
+      progress.print(escape(engine) + ": read " + std::to_string(input.events.size()) + " events");
   }
   for (std::int64_t after = 0;;) {
     const auto page = reader.decisions_after(engine, after, kPage);
@@ -61,10 +67,17 @@ Result<policy::ReplayInput> read_history(sqlite::Reader& reader, const std::stri
 
 // Adds the engine's line to the report; true if it was equal.
 Result<bool> replay_engine(Context& context, sqlite::Reader& reader, const std::string& engine) {
-  const auto input = read_history(reader, engine);
+  const clock::SystemClock clock;
+  std::optional<Progress> progress(std::in_place, clock, progress_can_be_seen(false));
+  const auto input = read_history(reader, engine, *progress);
   if (!input)
     return fail(input.error());
-  const auto report = policy::replay(*input);
+  const auto report = policy::replay(*input, [&](std::int64_t done, std::int64_t all) {
+    if (progress->due())
+      progress->print(escape(engine) + ": decided " + std::to_string(done) + " of " + std::to_string(all) +
+                      " events again");
+  });
+  progress.reset();
   if (!report)
     return fail(report.error().in("engine '" + engine + "'"));
   if (context.json) {

@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "supervisor/adapters/sqlite/reader.h"
 #include "supervisor/ctl/commands.h"
 #include "supervisor/ctl/control_client.h"
 #include "supervisor/ctl/escape.h"
@@ -50,10 +51,31 @@ void print_decisions(const json::object& answer) {
                     text_of(decision.get_object(), "reason").c_str());
 }
 
+void print_lines(const json::object& answer, std::string_view key) {
+  if (const auto* lines = answer.if_contains(key); lines != nullptr && lines->is_array())
+    for (const auto& line : lines->get_array())
+      if (line.is_string())
+        std::printf("%s\n", escape(std::string_view(line.get_string())).c_str());
+}
+
 void mode(Context& context, const std::string& engine, const std::string& to) {
   const auto answer = ask_daemon(context, {{"verb", "mode"}, {"engine", engine}, {"to", to}});
   if (answer && !context.json)
     std::printf("%s: mode %s\n", text_of(*answer, "engine").c_str(), text_of(*answer, "mode").c_str());
+  if (answer && !context.json)
+    print_lines(*answer, "notes");
+}
+
+// Nothing new was said: what was said last still stands.
+void print_standing_decision(const Context& context, const std::string& engine) {
+  const auto config = load_config(context);
+  const auto reader = config ? sqlite::Reader::open(config->database) : fail(config.error());
+  const auto rows = reader ? (*reader)->decisions(engine, 1) : fail(reader.error());
+  if (rows && !rows->empty())
+    std::printf("as before (#%lld): %s: %s\n", static_cast<long long>(rows->front().id),
+                rows->front().kind.c_str(), escape(rows->front().reason).c_str());
+  else
+    std::printf("nothing was decided%s\n", rows ? "" : escape(": " + rows.error().message).c_str());
 }
 
 void restart(Context& context, const std::string& engine, const std::string& why) {
@@ -65,6 +87,9 @@ void restart(Context& context, const std::string& engine, const std::string& why
   if (context.json)
     return;
   print_decisions(*answer);
+  const auto* decisions = answer->if_contains("decisions");
+  if (outcome.empty() && (decisions == nullptr || !decisions->is_array() || decisions->get_array().empty()))
+    print_standing_decision(context, text_of(*answer, "engine"));
   std::printf("%s\n", outcome.empty() ? "not begun" : ("restart: " + outcome).c_str());
 }
 
@@ -113,12 +138,8 @@ void calibrate(Context& context, const CalibrateOptions& options) {
     return;
   const auto* allowed = answer->if_contains("enforce_allowed");
   context.exit_code = allowed != nullptr && allowed->is_bool() && allowed->get_bool() ? kOk : kWarning;
-  if (context.json)
-    return;
-  if (const auto* lines = answer->if_contains("report"); lines != nullptr && lines->is_array())
-    for (const auto& line : lines->get_array())
-      if (line.is_string())
-        std::printf("%s\n", escape(std::string_view(line.get_string())).c_str());
+  if (!context.json)
+    print_lines(*answer, "report");
 }
 
 }  // namespace

@@ -7,12 +7,16 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "supervisor/adapters/clock/system_clock.h"
 #include "supervisor/config/config.h"
 #include "supervisor/ctl/commands.h"
 #include "supervisor/ctl/escape.h"
+#include "supervisor/ctl/progress.h"
+#include "supervisor/ctl/settings.h"
 
 namespace fireboss::ctl {
 namespace {
@@ -83,20 +87,29 @@ Result<policy::History> load_history(const Options& options) {
 
 void simulate(Context& context, const Options& options) {
   const auto history = load_history(options);
-  if (!history) {
-    complain(history.error().message);
-    context.exit_code = kUnknown;
-    return;
-  }
+  if (!history)
+    return report(context, history.error());
   for (const auto& warning : history->warnings)
     complain(warning);
   if (!history->errors.empty()) {
     for (const auto& error : history->errors)
-      complain(error);
-    context.exit_code = kUnknown;
+      report(context, {ErrorCode::kInvalid, error});
     return;
   }
-  for (const auto& line : policy::lines_of(policy::simulate(*history)))
+  if (history->events.empty())
+    return report(context, {ErrorCode::kInvalid,
+                            (options.events == "-" ? "standard input" : options.events) +
+                                ": no event in it: give lines {\"t\": SECONDS, \"event\": ..., ...}"});
+  const clock::SystemClock clock;
+  std::vector<std::string> lines;
+  {
+    Progress progress(clock, progress_can_be_seen(false));
+    lines = policy::lines_of(policy::simulate(*history, [&](std::int64_t done, std::int64_t all) {
+      if (progress.due())
+        progress.print("simulated " + std::to_string(done) + " of " + std::to_string(all) + " events");
+    }));
+  }
+  for (const auto& line : lines)
     std::printf("%s\n", line.c_str());
 }
 

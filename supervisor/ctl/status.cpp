@@ -49,7 +49,7 @@ Result<std::vector<EngineStatus>> all_engines(const config::Config& config,
   if (!overview)
     return fail(overview.error());
   const clock::SystemClock clock;
-  const Moment now{clock.mono(), daemon_boot_id.value_or(clock.boot_id())};
+  const Moment now{clock.mono(), daemon_boot_id.value_or(clock.boot_id()), daemon_boot_id.has_value()};
   std::vector<EngineStatus> statuses;
   for (const auto& engine : config.engines) {
     std::optional<policy::State> state;

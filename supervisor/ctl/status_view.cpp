@@ -41,9 +41,28 @@ void say_operation(EngineStatus& out, const policy::State& state, MonoTime now) 
              std::string(policy::to_string(operation.step));
 }
 
+bool dead(const policy::State& state) {
+  return state.life &&
+         (state.life->end == policy::LifeEnd::kDeath || state.life->end == policy::LifeEnd::kReplaced);
+}
+
+std::string next_of_the_dead(const policy::Policy& policy, const policy::State& state, MonoTime now) {
+  if (state.life->start_limit)
+    return "nothing by itself: systemd's start limit is hit";
+  if (state.life->auto_restart.value_or(false))
+    return "systemd is to start it";
+  const auto due = policy::start_due_at(policy, state);
+  if (policy::effective_mode(policy, state) == policy::Mode::kObserve)
+    return now < due ? "systemd may start it" : "nothing by itself, in mode observe";
+  return now < due ? "it is started in " + humane_duration(due - now) + " unless systemd does"
+                   : "it is started as soon as nothing holds that back";
+}
+
 void say_next(EngineStatus& out, const policy::Policy& policy, const policy::State& state, MonoTime now) {
   if (state.operation) {
     say_operation(out, state, now);
+  } else if (dead(state)) {
+    out.next = next_of_the_dead(policy, state, now);
   } else if (state.in_flight) {
     out.next = "canary " + state.in_flight->variant + " is being asked";
   } else if (!state.due.empty()) {
@@ -57,6 +76,56 @@ void say_next(EngineStatus& out, const policy::Policy& policy, const policy::Sta
   } else {
     out.next = "waiting for the engine";
   }
+}
+
+// What a restart or a start would be for, by the facts alone: whether it is held back is told elsewhere.
+std::string process_trouble(const policy::Policy& policy, const policy::State& state, MonoTime now) {
+  if (!policy::alive(state))
+    return "";
+  std::string roles;
+  for (const auto& role : state.dead_roles)
+    roles += (roles.empty() ? "" : ", ") + role;
+  if (!roles.empty())
+    return "A PROCESS IS MISSING (" + roles + ")";
+  const auto still = policy::standstill(policy, state);
+  return still && now >= still->due ? "STALLED (" + still->what + ")" : "";
+}
+
+// In mode observe nobody does it but the operator.
+void say_observed(EngineStatus& out, const policy::Policy& policy, const policy::State& state, MonoTime now) {
+  const auto held = [&out](const std::string& what) { out.held_back.push_back(what + ", by mode observe"); };
+  if (dead(state) && !state.life->start_limit && !state.life->auto_restart.value_or(false) &&
+      now >= policy::start_due_at(policy, state)) {
+    held("a start of the dead engine");
+    out.to_do.push_back("systemctl start " + out.unit + ": nobody else does in mode observe");
+    return;
+  }
+  if (!policy::alive(state))
+    return;
+  const auto before = out.held_back.size();
+  if (!state.dead_roles.empty())
+    held("a restart for the missing process");
+  else if (!process_trouble(policy, state, now).empty())
+    held("a restart for the stall");
+  for (const auto& [variant, variant_state] : state.variants)
+    if (variant_state.degraded)
+      held("a restart for " + variant);
+  if (out.held_back.size() > before)
+    out.to_do.push_back("systemctl restart " + out.unit + ": nobody else does in mode observe");
+  else if (state.recycle.due_since && policy.max_age)
+    held("a recycle");
+}
+
+// What was recorded last is not what is true now.
+void say_unwatched(EngineStatus& out, Millis since) {
+  out.answers = "last seen " + humane_duration(since) + " ago: " + out.answers + "; nobody is watching";
+  out.age.reset();
+  out.answering_for.reset();
+  out.next.clear();
+  if (out.health == Health::kOk || out.health == Health::kWarning)
+    out.health = Health::kUnknown;
+  out.to_do.insert(out.to_do.begin(),
+                   "systemctl start firebossd: nothing is asked and nothing repaired without it");
 }
 
 // A file on disk proves nothing: what firebossd has loaded is what it works with.
@@ -139,6 +208,9 @@ EngineStatus engine_status(const std::string& name, const std::string& unit, con
   } else if (!policy::alive(state)) {
     out.answers = "DOWN";
     out.health = Health::kCritical;
+  } else if (const auto trouble = process_trouble(policy, state, now.mono); !trouble.empty()) {
+    out.answers = trouble;
+    out.health = Health::kCritical;
   } else if (wrong) {
     out.answers = "ANSWERING WRONGLY";
     out.health = Health::kCritical;
@@ -167,10 +239,11 @@ EngineStatus engine_status(const std::string& name, const std::string& unit, con
                             humane_duration(now.mono - since));
   if (const auto holder = policy::lease_holder(state); !holder.empty())
     out.held_back.push_back("canary and operations, by the lease of " + holder);
+  if (mode == policy::Mode::kObserve)
+    say_observed(out, policy, state, now.mono);
   for (const auto& [variant, variant_state] : state.variants)
-    if (variant_state.degraded && mode == policy::Mode::kObserve)
-      out.held_back.push_back("a restart for " + variant + ", by mode observe");
-    else if (variant_state.degraded && out.restarts_in_window >= policy.budget && !state.operation)
+    if (variant_state.degraded && mode == policy::Mode::kEnforce && !state.operation &&
+        out.restarts_in_window >= policy.budget)
       out.held_back.push_back("a restart for " + variant + ", by the budget (" +
                               std::to_string(out.restarts_in_window) + " in " +
                               humane_duration(policy.budget_window) + ")");
@@ -186,6 +259,8 @@ EngineStatus engine_status(const std::string& name, const std::string& unit, con
   say_not_loaded(out, state, on_disk);
   if (!policy::calibrated(policy, state) && policy::ready(state))
     out.to_do.push_back("fireboss canary calibrate " + name + ": enforce is refused until then");
+  if (!now.watched)
+    say_unwatched(out, now.mono - state.now);
   return out;
 }
 

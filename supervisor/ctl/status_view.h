@@ -40,7 +40,8 @@ struct EngineStatus {
 
 struct Moment {
   MonoTime mono{};
-  std::string boot;  // of this machine, now
+  std::string boot;     // of this machine, now
+  bool watched = true;  // firebossd answers: what is recorded goes on
 };
 
 // What the configuration on disk comes to, to be compared with what firebossd has loaded.

@@ -1,13 +1,10 @@
 // firebossd: configuration, adapters, one event loop, and the exit status that systemd reads.
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <optional>
-#include <pwd.h>
 #include <string>
 #include <sys/stat.h>
 #include <vector>
@@ -34,6 +31,7 @@
 #include "supervisor/app/control_server.h"
 #include "supervisor/app/supervisor.h"
 #include "supervisor/config/config.h"
+#include "supervisor/config/users.h"
 #include "supervisor/daemon/log.h"
 
 namespace {
@@ -42,7 +40,7 @@ namespace asio = boost::asio;
 using namespace fireboss;
 
 // systemd is told not to start us again on these (RestartPreventExitStatus=): a person has to act first.
-constexpr int kExitConfig = 78;  // EX_CONFIG: the configuration or the database needs a person
+constexpr int kExitConfig = 78;  // EX_CONFIG: options, configuration or database need a person
 constexpr int kExitFailed = 1;   // anything else: starting again may help
 
 int give_up(int status, const std::string& why) {
@@ -128,16 +126,10 @@ asio::awaitable<void> renew_once_begun(sqlite::Generation* generation, sqlite::S
 Result<std::vector<std::uint32_t>> uids_of(const std::vector<std::string>& users) {
   std::vector<std::uint32_t> uids;
   for (const auto& user : users) {
-    errno = 0;
-    const auto* entry = getpwnam(user.c_str());
-    // getpwnam(3): with these there is no such user; with any other it could not be asked.
-    if (entry == nullptr && errno != 0 && errno != ENOENT && errno != ESRCH && errno != EBADF &&
-        errno != EPERM)
-      return fail(ErrorCode::kUnavailable,
-                  "daemon.control_users: cannot look up the user '" + user + "': " + std::strerror(errno));
-    if (entry == nullptr)
-      return fail(ErrorCode::kInvalid, "daemon.control_users: no user '" + user + "' on this machine");
-    uids.push_back(entry->pw_uid);
+    const auto uid = config::find_user(user);
+    if (!uid)
+      return fail(uid.error().in("daemon.control_users"));
+    uids.push_back(*uid);
   }
   return uids;
 }
@@ -209,7 +201,11 @@ int main(int argc, char** argv) {
       "firebossd"};
   options.add_option("--config", config_path, "Configuration file")->capture_default_str();
   options.set_version_flag("--version", std::string("firebossd ") + FIREBOSS_VERSION);
-  CLI11_PARSE(options, argc, argv);
+  try {
+    options.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return options.exit(error) == 0 ? 0 : kExitConfig;
+  }
   umask(0027);
   daemon_log::set_up("info");
   try {

@@ -232,8 +232,8 @@ void Deciding::operator()(const OperatorMode& e) const {
   if (e.to == Mode::kEnforce && !calibrated(policy, state))
     out.push_back(
         said(DecisionKind::kRefuse, state,
-             "R3 enforce is refused: not every variant is calibrated with at most 10 % failures; run "
-             "'fireboss canary calibrate'"));
+             "R3 enforce is refused: not every variant is calibrated with at least 4 calls and at most 10 % "
+             "failures; run 'fireboss canary calibrate'"));
 }
 
 void Deciding::operator()(const TimerDue& e) const {

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kInconclusivePrefix = "inconclusive:";
 constexpr std::string_view kForeignNonce = "foreign_nonce";
-// Verdicts of the grader that fail a call. A timeout is none of them: it never restarts by itself (R5).
+// Verdicts of the grader that fail a call, in the order in which it tries them. A timeout is none of them: it
+// never restarts by itself (R5).
 constexpr std::array<std::string_view, 9> kFailures{"http_error",          "encoding",       "leak",
                                                     "repetition",          "truncated",      "empty",
                                                     "tool_call_malformed", "json_malformed", "wrong_answer"};
@@ -21,14 +22,17 @@ bool is_timeout(std::string_view result) {
   return result == "timeout" || result == "inconclusive:timeout";
 }
 
-// The most frequent one, the first of equals in the order in which they came.
+// The most frequent one; of equals the one that the grader tries first, and among other words the first that
+// came. A foreign nonce is in the reply beside a verdict, and told beside it: it is the last of equals.
 std::string most_frequent(const std::vector<std::string>& words) {
   std::map<std::string, int> counts;
   for (const auto& word : words)
     ++counts[word];
+  const auto rank = [](std::string_view word) { return std::find(kFailures.begin(), kFailures.end(), word); };
   std::string best;
   for (const auto& word : words)
-    if (best.empty() || counts[word] > counts[best])
+    if (best.empty() || counts[word] > counts[best] ||
+        (counts[word] == counts[best] && rank(word) < rank(best)))
       best = word;
   return best;
 }
@@ -69,8 +73,7 @@ Run count_run(const std::vector<std::string>& results, Purpose purpose, MonoTime
   }
   run.failed = static_cast<std::int64_t>(failures.size());
   run.inconclusive = static_cast<std::int64_t>(unknowns.size());
-  run.verdict =
-      run.foreign_nonce ? std::string(kForeignNonce) : most_frequent(failures.empty() ? unknowns : failures);
+  run.verdict = most_frequent(failures.empty() ? unknowns : failures);
   return run;
 }
 

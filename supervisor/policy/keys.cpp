@@ -106,7 +106,8 @@ constexpr std::array kKeys{
     duration<&P::job_deadline>("restart.job_deadline", 10 * kSecond, kDay,
                                "A restart job that takes longer: page"),
     word<&P::on_exhausted>("restart.on_exhausted", kExhausted,
-                           "When the budget is used up: keep_serving (and page) or hook"),
+                           "When the budget is used up; keep_serving: it serves on, and pages; hook: "
+                           "refused, there are no hooks yet"),
     duration<&P::ready_deadline>("restart.ready_deadline", 10 * kSecond, kDay,
                                  "Not ready that long after the start: page; nothing is stopped"),
     integer<&P::recurring_at>("restart.recurring_at", 1, 100,
@@ -276,7 +277,7 @@ std::string value_text(const Policy& policy, const Key& key) {
 std::vector<Conflict> conflicts(const Policy& policy) {
   std::vector<Conflict> out;
   const auto number = [](int value) { return std::to_string(value); };
-  if (policy.k > policy.n)
+  if (policy.rule == Rule::kKOfN && policy.k > policy.n)
     out.push_back({"canary.k", "k = " + number(policy.k) + " is more than n = " + number(policy.n) +
                                    ": a run of n calls can never have k failures"});
   if (policy.rule == Rule::kConfirm && policy.confirm_failures > 2 * policy.n)
@@ -285,6 +286,9 @@ std::vector<Conflict> conflicts(const Policy& policy) {
                                                   " calls of a run and its confirming run"});
   if (policy.rule == Rule::kConfirm && policy.max_confirms < 1)
     out.push_back({"canary.max_confirms", "rule = \"confirm\" needs max_confirms of at least 1"});
+  if (policy.on_exhausted == OnExhausted::kHook)
+    out.push_back(
+        {"restart.on_exhausted", "= \"hook\": hooks are not supported yet; leave it at keep_serving"});
   if (policy.useful_life > policy.budget_window)
     out.push_back({"restart.useful_life",
                    "useful_life = " + format_duration(policy.useful_life) +

@@ -9,6 +9,8 @@
 namespace fireboss::policy {
 namespace {
 
+constexpr std::size_t kProgressEvery = 64;  // events
+
 // Consecutive identical decisions, on either side of the comparison.
 struct Series {
   std::int64_t first_event = 0, last_event = 0, count = 0;
@@ -149,7 +151,7 @@ void compare(const std::vector<Series>& stored, const std::vector<Series>& repla
 
 }  // namespace
 
-Result<ReplayReport> replay(const ReplayInput& input) {
+Result<ReplayReport> replay(const ReplayInput& input, const OnProgress& on_progress) {
   const auto events = decode(input);
   if (!events)
     return fail(events.error());
@@ -178,6 +180,8 @@ Result<ReplayReport> replay(const ReplayInput& input) {
     auto stepped = step(**policy, std::move(report.state), {.at = event.row->mono, .body = *event.body});
     report.state = std::move(stepped.state);
     ++report.events;
+    if (on_progress && i % kProgressEvery == 0)
+      on_progress(static_cast<std::int64_t>(i), static_cast<std::int64_t>(events->size()));
     for (const auto& decision : stepped.decisions) {
       ++report.decisions;
       append(replayed, {.first_event = event.row->id,

@@ -3,6 +3,7 @@
 // Within one decider version every byte must agree; rows of another version are compared too, and their
 // differences listed as what the new version would have said.
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -51,7 +52,10 @@ struct ReplayReport {
   State state{};  // at the end
 };
 
+// Told now and then how many of all events have been decided again.
+using OnProgress = std::function<void(std::int64_t done, std::int64_t all)>;
+
 // kCorrupt, kUnsupported: an event or policy cannot be read, with its id. kNotFound: a policy is missing.
-[[nodiscard]] Result<ReplayReport> replay(const ReplayInput& input);
+[[nodiscard]] Result<ReplayReport> replay(const ReplayInput& input, const OnProgress& on_progress = {});
 
 }  // namespace fireboss::policy

@@ -11,6 +11,8 @@
 namespace fireboss::policy {
 namespace {
 
+constexpr std::int64_t kProgressEvery = 64;  // events
+
 bool done_at_once(Step step) {
   switch (step) {  // no default: a new step is either played or written
     case Step::kEvidence:
@@ -104,9 +106,14 @@ Policy simulated_policy() {
   return policy;
 }
 
-Simulation simulate(const History& history) {
+Simulation simulate(const History& history,
+                    const std::function<void(std::int64_t done, std::int64_t all)>& on_progress) {
   World world(history.policy);
+  std::int64_t done = 0;
   for (const auto& event : history.events) {
+    if (on_progress && done % kProgressEvery == 0)
+      on_progress(done, static_cast<std::int64_t>(history.events.size()));
+    ++done;
     world.advance(event.at);
     world.feed(event);
   }

@@ -2,6 +2,8 @@
 // Runs a written history through the policy: the same step() as the daemon's, with the world around it
 // played. Timers that are due at t fire before the event at t. Steps of an operation before `job`, and hooks,
 // count as done at once. The engine counts as calibrated.
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,7 +26,9 @@ struct Simulation {
   State state;                               // at the end
 };
 
-[[nodiscard]] Simulation simulate(const History& history);
+// `on_progress`, if given, is told now and then how many of all written events have been played.
+[[nodiscard]] Simulation simulate(
+    const History& history, const std::function<void(std::int64_t done, std::int64_t all)>& on_progress = {});
 
 // One line a decision, consecutive identical ones once: {"t", "decision", "reason", "until"?, "by"?,
 // "would"?}. Times in seconds from the history's start, whole where they are.

@@ -38,6 +38,10 @@ bool few_enough_failures(std::int64_t failures, std::int64_t calls) {
   return calls > 0 && failures * kPpm <= calls * kMaxCalibratedPpm;
 }
 
+bool enough_calls(std::int64_t calls) {
+  return calls >= kLeastCalibrationCalls;
+}
+
 bool calibrated(const Policy& policy, const State& state) {
   if (state.assume_calibrated)
     return true;
@@ -45,7 +49,8 @@ bool calibrated(const Policy& policy, const State& state) {
     const auto found = state.variants.find(name);
     if (found == state.variants.end() || !found->second.calibration)
       return false;
-    return few_enough_failures(found->second.calibration->failures, found->second.calibration->calls);
+    const auto& calibration = *found->second.calibration;
+    return enough_calls(calibration.calls) && few_enough_failures(calibration.failures, calibration.calls);
   });
 }
 

@@ -15,7 +15,10 @@ namespace fireboss::policy {
 // from itself.
 constexpr std::int64_t kMaxCalibratedPpm = 100'000;
 [[nodiscard]] bool few_enough_failures(std::int64_t failures, std::int64_t calls);
-// Enforce counts only once every variant is calibrated with few enough failures.
+// Of fewer calls a calibration says nothing: even without a failure the rate may be above one half.
+constexpr std::int64_t kLeastCalibrationCalls = 4;
+[[nodiscard]] bool enough_calls(std::int64_t calls);
+// Enforce counts only once every variant is calibrated with enough calls and few enough failures.
 [[nodiscard]] bool calibrated(const Policy& policy, const State& state);
 [[nodiscard]] Mode effective_mode(const Policy& policy, const State& state);
 

@@ -223,6 +223,7 @@ Result<void> canary(const config::Engine& configured, const CanaryBench& options
     return restored;
   const std::string life = "6f9ab4d2c1e84a4d8a5be4f7c3d21a10", fingerprint(64, 'f');
   core.feed(policy::DaemonStarted{std::nullopt, life, clock.boot_id()});
+  core.feed(policy::Configured{engine.policy_hash, engine.suite.hash, std::nullopt});
   core.feed(policy::LifeStarted{life, policy::LifeCause::kSystemd, fingerprint});
   core.feed(policy::Ready{life, fingerprint});
   core.feed(policy::Calibrated{options.variant, fingerprint, 40, 0, 200, 400});

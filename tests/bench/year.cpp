@@ -60,6 +60,8 @@ class Life {
   void begin(policy::LifeCause cause) {
     new_life();
     core_.feed(policy::DaemonStarted{core_.pending(), life_, clock_.boot_id()});
+    // As firebossd says it: without, replay knows no policy to decide by.
+    core_.feed(policy::Configured{engine_.policy_hash, engine_.suite.hash, std::nullopt});
     core_.feed(policy::LifeStarted{life_, cause, kFingerprint});
     core_.feed(policy::Ready{life_, kFingerprint});
     if (calibrated_)

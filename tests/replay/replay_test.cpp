@@ -138,6 +138,19 @@ TEST(Replay, BeginsAtTheOldestSnapshot) {
   EXPECT_GT(report->decisions, 10);
 }
 
+TEST(Replay, TellsHowFarItIs) {
+  const auto input = recorded("degrades_every_3h");
+  std::vector<std::int64_t> told;
+  const auto report = replay(input, [&](std::int64_t done, std::int64_t all) {
+    EXPECT_EQ(all, static_cast<std::int64_t>(input.events.size()));
+    told.push_back(done);
+  });
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_FALSE(told.empty()) << input.events.size() << " events";
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_LT(told.back(), static_cast<std::int64_t>(input.events.size()));
+}
+
 TEST(Replay, FindsADecisionThatWasChanged) {
   auto input = recorded("example");
   for (auto& row : input.decisions)

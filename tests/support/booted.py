@@ -24,9 +24,11 @@ def check(what, truth, detail=""):
 
 
 def run(*command, ok=(0,), show=False, seconds=150):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    # What is shown is shown in the order in which it was written: progress before its result.
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT if show else subprocess.PIPE, text=True,
+                          timeout=seconds)
     if show or done.returncode not in ok:
-        for line in (done.stdout + done.stderr).splitlines():
+        for line in (done.stdout + (done.stderr or "")).splitlines():
             say("    " + line)
     if done.returncode not in ok:
         say(f"  [MISSED] {' '.join(command)} ended with status {done.returncode}")
@@ -41,8 +43,8 @@ def rows(query, *args):
 
 
 def events(kind, after=0):
-    found = rows("SELECT id, payload, wall FROM event WHERE kind = ? AND id > ? ORDER BY id", kind, after)
-    return [dict(json.loads(row["payload"]), event=row["id"], wall=row["wall"]) for row in found]
+    found = rows("SELECT id, payload, wall, mono FROM event WHERE kind = ? AND id > ? ORDER BY id", kind, after)
+    return [dict(json.loads(row["payload"]), event=row["id"], wall=row["wall"], mono=row["mono"]) for row in found]
 
 
 def last_event():

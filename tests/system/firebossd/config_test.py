@@ -38,7 +38,9 @@ def test_wrong_configurations():
     refused("unknown variant", GOOD.replace('["chat"]', '["chatt"]'), "chatt")
     refused("k above n", GOOD.replace("k = 2", "k = 5"), "k = 5")
     refused("two engines, one unit", GOOD + GOOD.replace("engine.e", "engine.f"), UNIT)
-    refused("unknown user", "[daemon]\ncontrol_users = [\"nobody-of-that-name\"]\n" + GOOD, "nobody-of-that-name")
+    refused("unknown user", "[daemon]\ncontrol_users = [\"nobody-of-that-name\"]\n" + GOOD, f"{CONFIG}:2:17:",
+            "no user 'nobody-of-that-name'")
+    check("unknown user: told before the record is opened", not os.path.exists(DB))
     refused("socket path too long", f"[daemon]\ncontrol_socket = \"/run/fireboss/{'x' * 120}\"\n" + GOOD, "107")
     refused("not text", GOOD + "# \x00", CONFIG)
     os.unlink(CONFIG)
@@ -53,6 +55,12 @@ def test_wrong_configurations():
     os.symlink("/dev/zero", "/etc/fireboss/conf.d/zero.toml")
     refused("no regular file", None, "zero.toml")
     os.unlink("/etc/fireboss/conf.d/zero.toml")
+    drop_in("[Service]\nExecStart=\nExecStart=/usr/bin/firebossd --cofnig /etc/fireboss/fireboss.toml\n", name="option")
+    refused("unknown option", None, "--cofnig")
+    drop_in("[Service]\nExecStart=\nExecStart=/usr/bin/firebossd --config\n", name="option")
+    refused("option without its value", None, "--config")
+    os.unlink("/etc/systemd/system/firebossd.service.d/option.conf")
+    run("systemctl", "daemon-reload")
     check("nobody touched the engine", starts() == 0)
     run("systemctl", "reset-failed", "firebossd")
     start_firebossd()
@@ -67,6 +75,26 @@ def test_unit_that_does_not_exist():
     stays("firebossd runs", lambda: unit_property("ActiveState", "firebossd") == "active", 1)
     scripted_unit(unit="not-yet.service")
     wait("found once it is there", passed, 30)
+
+
+def test_container_client_is_told():
+    """`docker run` in a unit: its engine would be found on a port that is somebody else's. Said once, at the start."""
+    words = f"engine 'e': {UNIT} runs `docker`, whose containers are outside of the unit's control group"
+    write("/run/test/docker", "#!/bin/sh\nexec /usr/bin/sleep infinity\n", mode=0o755)
+    write(f"/etc/systemd/system/{UNIT}", "[Service]\nExecStart=/run/test/docker run --rm image\n")
+    run("systemctl", "daemon-reload")
+    run("systemctl", "start", UNIT)
+    configure(GOOD)
+    start_firebossd()
+    wait("the log says it", lambda: words in journal())
+    run("systemctl", "restart", UNIT)
+    wait("the new life is seen", lambda: status()["life"] == life())
+    check("once", journal().count(words) == 1)
+    write(CONFIG, GOOD.replace(f"port = {PORT}", f'port = {PORT}\nlistener = "any"'))
+    mark = time.time()
+    run("systemctl", "restart", "firebossd")
+    wait("it watches again", lambda: f"e: {UNIT} is running" in journal("firebossd", f"--since=@{mark:.3f}"))
+    check("nothing to say once nobody asks who listens", words not in journal("firebossd", f"--since=@{mark:.3f}"))
 
 
 def test_no_engine_is_a_warning():

@@ -36,7 +36,7 @@ def test_bad_input():
             ("unknown verb", (b'{"verb": "stop"}\n',), "unknown verb"),
             ("too deep", (b"[" * 50000 + b"\n",), "one JSON object"),
             ("broken UTF-8", (b'{"verb": "\xff\xfe"}\n',), "error"),
-            ("no engine of that name", (b'{"verb": "restart", "engine": "nope"}\n',), "Configured: e"),
+            ("no engine of that name", (b'{"verb": "restart", "engine": "nope"}\n',), "no engine 'nope'; configured: e"),
             ("wrong type", (b'{"verb": "canary.calibrate", "engine": "e", "calls": 7}\n',), "calls"),
             ("too many calls", (b'{"verb": "canary.calibrate", "engine": "e", "calls": {"chat": 1000000}}\n',), "1000"),
             ("wrong mode", (b'{"verb": "mode", "engine": "e", "to": "off"}\n',), "observe or enforce"),

@@ -61,5 +61,25 @@ TEST(CalibrationReport, RefusesEnforceAboveOneInTenOfAnyVariant) {
   EXPECT_FALSE(report_calibration({}, {}).enforce_allowed);
 }
 
+TEST(CalibrationReport, RefusesEnforceBelowFourCallsOfAnyVariant) {
+  EXPECT_TRUE(report_calibration({}, {measured("chat", 4, 0)}).enforce_allowed);
+  const auto report = report_calibration({}, {measured("chat", 40, 0), measured("chat-cold", 3, 0)});
+  EXPECT_FALSE(report.enforce_allowed);
+  EXPECT_THAT(report.lines.back(),
+              StartsWith("enforce is refused: chat-cold calibrated with fewer than 4 calls"));
+}
+
+TEST(CalibrationReport, SaysOfEachVariantWithFewCallsHowLittleTheyTell) {
+  EXPECT_THAT(report_calibration({}, {measured("chat", 12, 0)}).lines, Not(Contains(StartsWith("note: "))));
+  const auto report = report_calibration({}, {measured("chat", 40, 0), measured("chat-cold", 4, 0)});
+  EXPECT_THAT(report.lines,
+              Contains(StartsWith("note: chat-cold is calibrated with 4 calls only: its healthy "
+                                  "error rate may be anything from 0.0 % to 49.0 %")));
+  EXPECT_THAT(report.lines, Not(Contains(StartsWith("note: chat is"))));
+  EXPECT_THAT(
+      thin_calibrations({measured("chat", 1, 0)}),
+      Contains(HasSubstr("with 1 call only: its healthy error rate may be anything from 0.0 % to 79.3 %")));
+}
+
 }  // namespace
 }  // namespace fireboss::app

@@ -17,17 +17,16 @@ Engine engine() {
   return out;
 }
 
-TEST(ContainerClient, IsAMistakeWithoutAScope) {
+TEST(ContainerClient, IsAMistakeWhileTheListenerIsChecked) {
   EXPECT_THAT(container_client_problem(engine(), {"/usr/bin/docker", "run", "--rm", "image"}),
               Optional(AllOf(HasSubstr("engine 'vllm'"), HasSubstr("vllm.service runs `docker`"),
-                             HasSubstr("scope = \"container\""), HasSubstr("runtime = \"docker\""),
-                             HasSubstr("--cidfile"))));
+                             HasSubstr("listener = \"any\""), HasSubstr("--cgroups=split"))));
   EXPECT_THAT(container_client_problem(engine(), {"/usr/bin/docker", "compose", "up"}),
               Optional(HasSubstr("docker")));
   EXPECT_THAT(container_client_problem(engine(), {"/usr/bin/docker", "start", "-a", "x"}),
               Optional(HasSubstr("docker")));
   EXPECT_THAT(container_client_problem(engine(), {"podman", "run", "image"}),
-              Optional(HasSubstr("runtime = \"podman\"")));
+              Optional(HasSubstr("runs `podman`")));
 }
 
 TEST(ContainerClient, IsFoundBehindAShell) {
@@ -36,10 +35,10 @@ TEST(ContainerClient, IsFoundBehindAShell) {
   EXPECT_TRUE(container_client_problem(engine(), {"/usr/bin/env", "docker", "run", "x"}));
 }
 
-TEST(ContainerClient, IsRightWithItsScope) {
-  auto with_scope = engine();
-  with_scope.scope = Scope::kContainer;
-  EXPECT_EQ(container_client_problem(with_scope, {"/usr/bin/docker", "run", "image"}), std::nullopt);
+TEST(ContainerClient, IsRightWhenNobodyAsksWhoListens) {
+  auto unchecked = engine();
+  unchecked.listener = ListenerCheck::kAny;
+  EXPECT_EQ(container_client_problem(unchecked, {"/usr/bin/docker", "run", "image"}), std::nullopt);
 }
 
 TEST(ContainerClient, OfPodmanMayKeepTheContainerInTheUnit) {

@@ -90,9 +90,18 @@ TEST_F(LoadSuiteTest, BlamesTheKeyThatIsWrong) {
   EXPECT_THAT(errors("suite.tools = \"no json\"\n"), ElementsAre(HasSubstr("4:15: 'suite.tools': ")));
   EXPECT_THAT(errors("suite.max_tokens = 0\n"), ElementsAre(HasSubstr("4:20: 'suite.max_tokens': ")));
   EXPECT_THAT(errors("canary.variants = [\"shout\"]\n"), ElementsAre(HasSubstr("4:19: 'canary.variants': ")));
+  EXPECT_THAT(errors("[engine.vllm.suite.headers]\nX-Team = \"a\"\nAuthorization = \"Bearer x\"\n"),
+              ElementsAre(HasSubstr("6:17: 'suite.headers.Authorization': a key does not belong")));
   put("tools.json", "no json");
   EXPECT_THAT(errors("suite.tools_file = \"tools.json\"\n"),
               ElementsAre(HasSubstr("4:20: 'suite.tools_file': ")));
+}
+
+TEST_F(LoadSuiteTest, TellsAnEmptyPromptFileOnce) {
+  put("system.txt", "");
+  const auto loaded = load_engine("suite.system_prompt_file = \"system.txt\"\n");
+  EXPECT_THAT(short_errors(loaded), ElementsAre(HasSubstr("system.txt is empty")));
+  EXPECT_TRUE(loaded.warnings.empty());
 }
 
 TEST_F(LoadSuiteTest, RefusesPromptsThatAreNotUtf8OrTooLong) {

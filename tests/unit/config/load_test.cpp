@@ -23,7 +23,6 @@ TEST_F(LoadTest, ReadsAMinimalEngineWithEveryDefault) {
   EXPECT_EQ(engine.host, "127.0.0.1");
   EXPECT_EQ(engine.port, 8000);
   EXPECT_EQ(engine.listener, ListenerCheck::kScope);
-  EXPECT_EQ(engine.scope, Scope::kUnit);
   EXPECT_EQ(engine.adapter, Adapter::kAuto);
   EXPECT_EQ(engine.policy.mode, policy::Mode::kObserve);
   EXPECT_THAT(engine.policy.variants, ElementsAre("chat", "chat-stream", "chat-cold"));
@@ -37,7 +36,7 @@ database = "/srv/fb/record.db"
 generation_file = "/srv/gen"
 lock_directory = "/run/x"
 control_socket = "/run/fb.sock"
-control_users = ["alice", "bob"]
+control_users = ["root", "daemon"]
 bus_address = "unix:path=/tmp/bus"
 log_level = "debug"
 raw_reply_bytes = "8KiB"
@@ -48,7 +47,7 @@ raw_reply_bytes = "8KiB"
   EXPECT_EQ(config.generation_file, "/srv/gen");
   EXPECT_EQ(config.lock_directory, "/run/x");
   EXPECT_EQ(config.control_socket, "/run/fb.sock");
-  EXPECT_THAT(config.control_users, ElementsAre("alice", "bob"));
+  EXPECT_THAT(config.control_users, ElementsAre("root", "daemon"));
   EXPECT_EQ(config.bus_address, "unix:path=/tmp/bus");
   EXPECT_EQ(config.log_level, "debug");
   EXPECT_EQ(config.raw_reply_bytes, 8192U);
@@ -65,7 +64,7 @@ rule = "confirm"
 variants = ["chat"]
 [engine.vllm.restart]
 budget = 3
-on_exhausted = "hook"
+on_exhausted = "keep_serving"
 [engine.vllm.stall]
 after = "4m"
 [engine.vllm.recycle]
@@ -83,7 +82,7 @@ quiet_tokens = 0
   EXPECT_EQ(policy.rule, policy::Rule::kConfirm);
   EXPECT_THAT(policy.variants, ElementsAre("chat"));
   EXPECT_EQ(policy.budget, 3);
-  EXPECT_EQ(policy.on_exhausted, policy::OnExhausted::kHook);
+  EXPECT_EQ(policy.on_exhausted, policy::OnExhausted::kKeepServing);
   EXPECT_EQ(policy.stall_after, std::chrono::minutes{4});
   EXPECT_EQ(policy.max_age, Millis{std::chrono::hours{24}});
   EXPECT_EQ(policy.quiet_for, std::chrono::minutes{2});
@@ -99,9 +98,6 @@ listener = "any"
 adapter = "llama-server"
 metrics_path = "/prom"
 required_processes = ["worker"]
-scope = "container"
-container.runtime = "docker"
-container.cidfile = "/run/llama.cid"
 )"));
   EXPECT_EQ(engine.host, "127.0.0.2");
   EXPECT_EQ(engine.port, 8081);
@@ -109,9 +105,6 @@ container.cidfile = "/run/llama.cid"
   EXPECT_EQ(engine.adapter, Adapter::kLlamaServer);
   EXPECT_EQ(engine.metrics_path, "/prom");
   EXPECT_THAT(engine.required_processes, ElementsAre("worker"));
-  EXPECT_EQ(engine.scope, Scope::kContainer);
-  EXPECT_EQ(engine.container_runtime, "docker");
-  EXPECT_EQ(engine.container_cidfile, "/run/llama.cid");
 }
 
 TEST_F(LoadTest, TellsEveryErrorOfEveryFileInOnePass) {
@@ -156,6 +149,10 @@ TEST_F(LoadTest, FindsAKeyThatStandsInTheWrongTable) {
   EXPECT_THAT(errors("max_age = \"4h\"\n"),
               ElementsAre("4:1: unknown key 'max_age' (did you mean 'recycle.max_age'?)"));
 }
+TEST_F(LoadTest, NamesTheKeyOfWhichOnlyTheBeginningWasWritten) {
+  EXPECT_THAT(errors("suite.api_key = \"sk-x\"\n"),
+              ElementsAre("4:7: unknown key 'api_key' (did you mean 'api_key_credential'?)"));
+}
 TEST_F(LoadTest, OffersNothingForAKeyThatIsNearNone) {
   EXPECT_THAT(errors("xyzzy = 1\n"), ElementsAre("4:1: unknown key 'xyzzy'"));
 }
@@ -198,6 +195,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ConfirmFailuresUnreachable", "canary.rule = \"confirm\"\ncanary.confirm_failures = 9\n",
               "confirm_failures = 9 is more than the 8 calls"},
         Wrong{"UsefulLifeOverWindow", "restart.useful_life = \"7h\"\n", "longer than budget_window = 6h"},
+        Wrong{"HookWithoutHooks", "restart.on_exhausted = \"hook\"\n",
+              "4:24: 'restart.on_exhausted' = \"hook\": hooks are not supported yet"},
         Wrong{"VariantTwice", "canary.variants = [\"chat\", \"chat\"]\n", "names 'chat' twice"},
         Wrong{"NoVariant", "canary.variants = []\n", "'canary.variants' must not be empty"},
         Wrong{"UnknownVariant", "suite.variants = [\"chat\"]\ncanary.variants = [\"chat-cold\"]\n",
@@ -211,13 +210,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"BadMetricsPath", "metrics_path = \"metrics\"\n", "'metrics_path' must begin with '/'"},
         Wrong{"EmptyRole", "required_processes = [\"\"]\n", "has an empty text"},
         Wrong{"ListOfNumbers", "required_processes = [1]\n", "'required_processes' must be a list of texts"},
-        Wrong{"CidfileWithoutScope", "container.cidfile = \"/run/x\"\n", "needs scope = \"container\""},
-        Wrong{"BadRuntime",
-              "scope = \"container\"\ncontainer.runtime = \"lxc\"\ncontainer.cidfile = \"/run/x\"\n",
-              "'container.runtime' must be one of \"docker\", \"podman\""},
-        Wrong{"RelativeCidfile",
-              "scope = \"container\"\ncontainer.runtime = \"docker\"\ncontainer.cidfile = \"x\"\n",
-              "'container.cidfile' must be an absolute path"},
+        Wrong{"Scope", "scope = \"container\"\n", "unknown key 'scope'"},
         Wrong{"MissingPromptFile", "suite.system_prompt_file = \"none.txt\"\n",
               "4:28: 'suite.system_prompt_file': cannot read"},
         Wrong{"EmptyPromptFileName", "suite.system_prompt_file = \"\"\n", "is empty: name a file"},
@@ -245,8 +238,18 @@ TEST_F(LoadTest, NamesWhatAnEngineLacks) {
   EXPECT_THAT(
       short_errors(load_text("\n[engine.a]\n")),
       ElementsAre(HasSubstr("2:9: engine 'a' has no 'unit'"), HasSubstr("2:9: engine 'a' has no 'port'")));
-  EXPECT_THAT(errors("scope = \"container\"\n"),
-              ElementsAre(HasSubstr("needs container.runtime"), HasSubstr("needs container.cidfile")));
+}
+
+TEST_F(LoadTest, DoesNotMissWhatIsThereWithTheWrongType) {
+  EXPECT_THAT(short_errors(load_text("[engine.a]\nunit = 7\nport = \"8000\"\n")),
+              ElementsAre(HasSubstr("2:8: 'unit' must be a text"),
+                          HasSubstr("3:8: 'port' must be a whole number 1 to 65535, not a text")));
+  EXPECT_THAT(short_errors(load_text("[engine.a]\nunit = \"a.service\"\nurl = 8000\n")),
+              ElementsAre(HasSubstr("3:7: 'url' must be a text")));
+}
+
+TEST_F(LoadTest, AsksNothingOfKUnderTheRuleThatDoesNotCountIt) {
+  EXPECT_THAT(errors("canary.rule = \"confirm\"\ncanary.n = 1\ncanary.confirm_failures = 2\n"), IsEmpty());
 }
 
 TEST_F(LoadTest, RefusesUrlsThatItCannotAsk) {
@@ -294,13 +297,14 @@ TEST_F(LoadTest, RefusesPathsAndSizesOfTheDaemonThatCannotBe) {
   EXPECT_THAT(short_errors(load_text("[daemon]\ndatabase = \"relative.db\"\ncontrol_socket = \"/" +
                                      std::string(107, 'x') +
                                      "\"\nraw_reply_bytes = \"2MiB\"\nbus_address = \"here\"\n"
-                                     "control_users = [\"\"]\n")),
+                                     "control_users = [\"\", \"root\", \"no-such-user\"]\n")),
               ::testing::UnorderedElementsAre(
                   HasSubstr("2:12: 'database' must be an absolute path"),
                   HasSubstr("3:18: 'control_socket' is longer than 107 bytes"),
                   HasSubstr("4:19: 'raw_reply_bytes' = 2MiB is out of range: 1KiB to 1MiB"),
                   HasSubstr("5:15: 'bus_address' must be a D-Bus address"),
-                  HasSubstr("6:17: 'control_users' has an empty name")));
+                  HasSubstr("6:17: 'control_users' has an empty name"),
+                  "6:17: 'control_users': no user 'no-such-user' on this machine"));
 }
 
 TEST_F(LoadTest, RefusesEngineNamesThatDoNotFitAFileOrAMetric) {
@@ -314,12 +318,14 @@ TEST_F(LoadTest, TellsAMissingFile) {
   const auto loaded = load(folder_ + "/none.toml");
   ASSERT_EQ(loaded.errors.size(), 1U);
   EXPECT_EQ(loaded.errors[0].text(),
-            folder_ + "/none.toml: cannot read " + folder_ + "/none.toml: No such file or directory");
+            folder_ +
+                "/none.toml: cannot read: No such file or directory; begin with the commented example, "
+                "/usr/share/doc/fireboss/examples/fireboss.toml");
 }
 
 TEST_F(LoadTest, RefusesAFileThatIsTooLongOrNoUtf8OrAFifo) {
   EXPECT_THAT(short_errors(load_text(std::string((1 << 20) + 1, '#'))),
-              ElementsAre(HasSubstr("longer than 1MiB")));
+              ElementsAre("0:0: is longer than 1MiB"));
   EXPECT_THAT(short_errors(load_text("# \xff\n")), ElementsAre(HasSubstr("not valid TOML")));
   std::filesystem::remove(main_file());
   ASSERT_EQ(::mkfifo(main_file().c_str(), 0600), 0);
@@ -334,11 +340,21 @@ TEST_F(LoadTest, WarnsOfWhatIsLegalButDoubtful) {
     return out;
   };
   EXPECT_THAT(warnings(load_text("")), ElementsAre(HasSubstr("no engine is configured")));
-  EXPECT_THAT(warnings(load_engine("")), IsEmpty());
-  EXPECT_THAT(warnings(load_engine("mode = \"enforce\"\nrestart.budget = 0\n")),
+  EXPECT_THAT(warnings(load_engine("")),
+              ElementsAre(HasSubstr("engine 'vllm': its suite has no system prompt and no tools: the bare "
+                                    "prompt is the shape that stays green")));
+  const auto prompt = [](const std::string& lines) {
+    return "suite.system_prompt = \"Be brief.\"\n" + lines;
+  };
+  EXPECT_THAT(warnings(load_engine(prompt(""))), IsEmpty());
+  EXPECT_THAT(
+      warnings(load_engine("suite.tools = '[{\"type\": \"function\", \"function\": {\"name\": \"f\"}}]'\n")),
+      IsEmpty());
+  EXPECT_THAT(warnings(load_engine(prompt("mode = \"enforce\"\nrestart.budget = 0\n"))),
               ElementsAre(HasSubstr("is never restarted")));
-  EXPECT_THAT(warnings(load_engine("recycle.max_age = \"30m\"\n")), ElementsAre(HasSubstr("shorter than")));
-  load_engine("");
+  EXPECT_THAT(warnings(load_engine(prompt("recycle.max_age = \"30m\"\n"))),
+              ElementsAre(HasSubstr("shorter than")));
+  load_engine(prompt(""));
   ASSERT_EQ(::chmod(main_file().c_str(), 0666), 0);
   const auto loaded = load(main_file());
   EXPECT_TRUE(loaded.config);

@@ -48,6 +48,26 @@ TEST(PlanVerb, WorksFromACalibrationAndItsInterval) {
       << outcome.out;
 }
 
+TEST(PlanVerb, SaysHowSoonFaultsOfSeveralSizesAreFoundUnlessOneIsNamed) {
+  const auto all = run_plan("--rate 1%");
+  for (const char* fault : {"time to detect  25% of", "time to detect  50% of", "time to detect  100% of"})
+    EXPECT_NE(all.out.find(fault), std::string::npos) << all.out;
+  const auto one = run_plan("--rate 1% --fault-rate 30%");
+  EXPECT_NE(one.out.find("time to detect  30% of"), std::string::npos) << one.out;
+  EXPECT_EQ(one.out.find("time to detect  25% of"), std::string::npos) << one.out;
+  EXPECT_NE(run_plan("--rate 1%", true).out.find(R"("detection":[{"fault_rate_ppm":250000,)"),
+            std::string::npos);
+}
+
+TEST(PlanVerb, TakesNothingForGrantedOfACalibration) {
+  EXPECT_EQ(run_plan("--calls 40").errors,
+            "fireboss: --calls needs --failures: how many of them were wrong\n");
+  EXPECT_EQ(run_plan("--failures 1").errors, "fireboss: --failures needs --calls: of how many\n");
+  EXPECT_EQ(run_plan("--rate 1% --calls 40 --failures 0").errors,
+            "fireboss: --rate and --calls say the same thing: give one of both\n");
+  EXPECT_EQ(run_plan("--calls 40 --failures 0").exit_code, kOk);
+}
+
 TEST(PlanVerb, PrintsJson) {
   const Outcome outcome = run_plan("--rate 1% --rule confirm", true);
   EXPECT_EQ(outcome.out.substr(0, 60), R"({"rule":"confirm","n":4,"every_ms":1800000,"rate_ppm":10000,)");

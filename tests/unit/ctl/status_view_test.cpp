@@ -8,6 +8,7 @@ namespace fireboss::ctl {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -84,6 +85,59 @@ TEST_F(StatusViewTest, SaysThatTheSuiteOrThePolicyOnDiskIsNotTheLoadedOne) {
   EXPECT_EQ(policy.health, Health::kWarning);
   EXPECT_THAT(policy.to_do, Contains(StartsWith("systemctl restart firebossd: the policy on disk")));
   EXPECT_THAT(status(200, {"policy-2", "suite-2"}).to_do, Contains(HasSubstr("tools) and policy on disk")));
+}
+
+TEST_F(StatusViewTest, SaysWhatModeObserveKeepsFromADeadEngineAndWhatIsLeftToDo) {
+  feed(1000, policy::LifeEnded{"a", "exit-code", 1, false, false, false, false});
+  const auto early = status(1005);
+  EXPECT_EQ(early.answers, "DOWN");
+  EXPECT_EQ(early.next, "systemd may start it");
+  EXPECT_THAT(early.held_back, IsEmpty());
+  const auto due = status(1011);
+  EXPECT_EQ(due.next, "nothing by itself, in mode observe");
+  EXPECT_THAT(due.held_back, ElementsAre("a start of the dead engine, by mode observe"));
+  EXPECT_THAT(due.to_do, Contains("systemctl start drill.service: nobody else does in mode observe"));
+  policy_.mode = policy::Mode::kEnforce;
+  EXPECT_EQ(status(1005).next, "it is started in 5s unless systemd does");
+  EXPECT_THAT(status(1011).held_back, IsEmpty());
+}
+
+TEST_F(StatusViewTest, ADeadEngineThatSystemdStartsIsHeldBackByNobody) {
+  feed(1000, policy::LifeEnded{"a", "exit-code", 1, false, false, true, false});
+  EXPECT_EQ(status(1100).next, "systemd is to start it");
+  EXPECT_THAT(status(1100).held_back, IsEmpty());
+}
+
+TEST_F(StatusViewTest, SaysWhatModeObserveKeepsFromAMissingProcess) {
+  feed(1000, policy::Census{"a", {"core"}});
+  feed(1010, policy::Census{"a", {"core"}});
+  const auto now = status(1011);
+  EXPECT_EQ(now.answers, "A PROCESS IS MISSING (core)");
+  EXPECT_EQ(now.health, Health::kCritical);
+  EXPECT_THAT(now.held_back, ElementsAre("a restart for the missing process, by mode observe"));
+  EXPECT_THAT(now.to_do, Contains("systemctl restart drill.service: nobody else does in mode observe"));
+}
+
+TEST_F(StatusViewTest, SaysWhatModeObserveKeepsFromAStall) {
+  feed(1000, policy::Counters{1, 0, 10, 10, false});
+  feed(1015, policy::Counters{1, 0, 10, 10, false});
+  feed(1290, policy::Counters{1, 0, 10, 10, false});
+  EXPECT_THAT(status(1299).held_back, IsEmpty());
+  const auto now = status(1301);
+  EXPECT_THAT(now.answers, StartsWith("STALLED ("));
+  EXPECT_THAT(now.held_back, ElementsAre("a restart for the stall, by mode observe"));
+}
+
+TEST_F(StatusViewTest, WhatWasSeenLastIsNotSaidToBeTrueWhenNobodyWatches) {
+  canary(1900, "chat", "ok");
+  const auto now = engine_status("drill", "drill.service", policy_, {"policy-1", "suite-1"}, state_, {},
+                                 {at(2200), "boot-1", false});
+  EXPECT_EQ(now.health, Health::kUnknown);
+  EXPECT_THAT(to_text(now), StartsWith("drill (drill.service): last seen 5m ago: answering correctly; "
+                                       "nobody is watching\n"));
+  EXPECT_THAT(to_text(now), Not(HasSubstr("next")));
+  EXPECT_FALSE(to_json(now).contains("answering_for_ms"));
+  EXPECT_THAT(now.to_do, Contains(StartsWith("systemctl start firebossd")));
 }
 
 }  // namespace

@@ -167,6 +167,15 @@ TEST_F(Uncalibrated, IsAVariantThatFailedMoreThanATenthOfItsCallsWhileHealthy) {
   EXPECT_TRUE(calibrated(engine_.policy, engine_.state));
 }
 
+TEST_F(Uncalibrated, IsAVariantOfWhichFewerThanFourCallsAreKnown) {
+  calibrate("chat", 0);
+  calibrate("chat-stream", 0, 3);
+  EXPECT_FALSE(calibrated(engine_.policy, engine_.state));
+  EXPECT_THAT(said(engine_.feed(300, OperatorMode{Mode::kEnforce})), ElementsAre("refuse R3"));
+  calibrate("chat-stream", 0, 4);
+  EXPECT_TRUE(calibrated(engine_.policy, engine_.state));
+}
+
 // Lasting inconclusiveness alerts: after 4 runs, or after 2 h of them.
 class Inconclusive : public ::testing::Test {
  protected:

@@ -55,16 +55,20 @@ TEST(Run, IsGradedByFailuresFirstAndNothingMeasuredIsNeverSuccess) {
   }
 }
 
-TEST(Run, IsNamedAfterItsMostFrequentFailureAndTheFirstOfEquals) {
+TEST(Run, IsNamedAfterItsMostFrequentFailureAndOfEqualsAfterTheOneThatIsGradedFirst) {
   const auto verdict = [](std::vector<std::string> results) {
     return count_run(results, Purpose::kScheduled, at(0)).verdict;
   };
   EXPECT_EQ(verdict({"leak", "empty", "empty", "ok"}), "empty");
   EXPECT_EQ(verdict({"leak", "empty", "ok", "ok"}), "leak");
-  EXPECT_EQ(verdict({"empty", "leak", "ok", "ok"}), "empty");
+  EXPECT_EQ(verdict({"empty", "leak", "ok", "ok"}), "leak");
+  EXPECT_EQ(verdict({"wrong_answer", "encoding", "encoding", "wrong_answer"}), "encoding");
   EXPECT_EQ(verdict({"inconclusive:busy", "inconclusive:busy", "inconclusive:busy", "leak"}), "leak");
   EXPECT_EQ(verdict({"timeout", "inconclusive:busy", "inconclusive:busy", "ok"}), "busy");
-  EXPECT_EQ(verdict({"leak", "leak", "foreign_nonce", "ok"}), "foreign_nonce");
+  EXPECT_EQ(verdict({"leak", "foreign_nonce", "repetition", "leak"}), "leak");
+  EXPECT_EQ(verdict({"foreign_nonce", "wrong_answer", "ok", "ok"}), "wrong_answer");
+  EXPECT_EQ(verdict({"foreign_nonce", "foreign_nonce", "leak", "ok"}), "foreign_nonce");
+  EXPECT_EQ(verdict({"inconclusive:reset", "inconclusive:busy", "ok", "ok"}), "reset");
   EXPECT_EQ(verdict({"ok", "ok"}), "");
 }
 
@@ -253,6 +257,16 @@ TEST(ForeignNonce, IsDegradedByItselfUnderEitherRule) {
     const auto decisions = engine.run(1000, "a", 1, "chat", "foreign_nonce");
     EXPECT_THAT(said(decisions), ElementsAre("restart R2"));
     EXPECT_THAT(decisions.front().reason, HasSubstr("nonce of another call"));
+
+    Engine mixed;
+    mixed.policy.rule = rule;
+    mixed.healthy();
+    const auto told = mixed.feed(
+        1000,
+        CanaryResult{"chat", "a", {"leak", "foreign_nonce", "repetition", "leak"}, Purpose::kScheduled});
+    ASSERT_THAT(said(told), ElementsAre("restart R2"));
+    EXPECT_THAT(told.front().reason,
+                HasSubstr("4 of 4 calls of chat failed (leak), one reply carried the nonce of another call"));
   }
 }
 
