@@ -56,6 +56,28 @@ void reduce_own_fault(State& state, const OwnFault& event) {
   state.open_alerts.erase("own_fault/" + std::string(to_string(event.what)));
 }
 
+bool is_configured(const Policy& policy, const std::string& variant) {
+  return std::find(policy.variants.begin(), policy.variants.end(), variant) != policy.variants.end();
+}
+
+// What is asked no more cannot pass: nothing may be wanted of it or wait for it. What it was calibrated to
+// stays.
+void forget_unconfigured_variants(const Policy& policy, State& state) {
+  std::erase_if(state.due, [&](const DueRun& due) { return !is_configured(policy, due.variant); });
+  std::erase_if(state.full_canary_owed, [&](const auto& name) { return !is_configured(policy, name); });
+  if (state.full_canary_owed.empty())
+    state.open_alerts.erase("own_fault/restored");
+  if (state.operation && !is_configured(policy, state.operation->variant))
+    state.operation->variant.clear();  // any other one verifies it
+  for (auto& [name, variant] : state.variants) {
+    if (is_configured(policy, name))
+      continue;
+    variant = VariantState{.calibration = variant.calibration};
+    for (const auto* kind : {"R3/", "R4/", "cusum/", "inconclusive/"})
+      state.open_alerts.erase(kind + name);
+  }
+}
+
 void reduce_configured(const Policy& policy, State& state, const Configured& event) {
   const bool other_suite = !state.suite_hash.empty() && state.suite_hash != event.suite_hash;
   state.policy_hash = event.policy_hash;
@@ -64,9 +86,7 @@ void reduce_configured(const Policy& policy, State& state, const Configured& eve
     reduce_mode(policy, state, OperatorMode{*event.mode});
   if (state.next_scheduled)
     state.next_scheduled = std::min(*state.next_scheduled, state.now + policy.canary_every);
-  std::erase_if(state.due, [&](const DueRun& due) {
-    return std::find(policy.variants.begin(), policy.variants.end(), due.variant) == policy.variants.end();
-  });
+  forget_unconfigured_variants(policy, state);
   if (!other_suite)
     return;
   forget_findings(state);

@@ -545,6 +545,15 @@ TEST_F(OperationTest, IsVerifiedByAnyVariantWhereNoneCausedIt) {
   EXPECT_EQ(end(), OperationEnd::kClean);
 }
 
+TEST_F(OperationTest, IsVerifiedByAnotherVariantWhereTheOneThatFailedIsNoLongerConfigured) {
+  open_at(Step::kVerify);
+  engine_.policy.variants = {"chat-stream"};
+  one(1001, Configured{.policy_hash = "q", .suite_hash = "", .mode = {}});
+  one(1002, CanaryResult{"chat-stream", "b", {"ok", "ok", "ok", "ok"}, {}});
+  EXPECT_TRUE(!is_open() || step() == Step::kPostReady);
+  EXPECT_EQ(end(), OperationEnd::kClean);
+}
+
 TEST_F(OperationTest, AsksTheVariantThatFailedFirst) {
   open_at(Step::kReady);
   engine_.policy.variants = {"chat-stream", "chat"};

@@ -295,6 +295,12 @@ TEST_F(Budget, DoesNotLimitTheOperatorNorIsItSpentByThem) {
   EXPECT_TRUE(engine_.state.charges.empty());
 }
 
+TEST_F(Budget, IsTheRealOneAndNotTheShadowsInEnforce) {
+  degrade_and_restart(1000);
+  EXPECT_EQ(engine_.state.charges.size(), 1U);
+  EXPECT_TRUE(engine_.state.shadow_charges.empty());
+}
+
 TEST_F(Budget, IsNotSpentByARecycle) {
   engine_.policy.budget = 0;
   engine_.feed(990, Counters{.running = 0, .waiting = 0, .prompt_tokens = 1, .generation_tokens = 1});

@@ -143,6 +143,31 @@ TEST_F(TimersTest, ASuspendedMachineAsksNothingOfAnEngineThatIsNotReady) {
   EXPECT_THAT(due_variants(engine_.state), IsEmpty());
 }
 
+// A variant that the configuration no longer names is asked no more, wanted no more and waited for no more.
+TEST_F(TimersTest, AVariantThatIsNoLongerConfiguredIsForgottenButForItsCalibration) {
+  engine_.ready(90, "a");
+  run_all(95);
+  engine_.feed(96, Calibrated{.variant = "chat-cold", .fingerprint = "f", .calls = 40, .failures = 1});
+  engine_.feed(100, Lease{"0", "bench", true});
+  engine_.run(110, "a", 4, "chat-cold");
+  engine_.feed(111, DaemonStarted{.pending = {}, .life = "a", .boot = "b", .restored = true});
+  for (int i = 0; i < 4; ++i)
+    engine_.inconclusive(112 + i, "a", "busy", "chat-cold");
+  ASSERT_TRUE(engine_.state.full_canary_owed.contains("chat-cold"));
+  ASSERT_TRUE(engine_.state.variants["chat-cold"].degraded.has_value());
+
+  engine_.policy.variants = {"chat", "chat-stream"};
+  engine_.feed(120, Configured{.policy_hash = "q", .suite_hash = "", .mode = {}});
+  EXPECT_THAT(due_variants(engine_.state), ElementsAre("chat", "chat-stream"));
+  EXPECT_EQ(engine_.state.variants["chat-cold"].calibration->failures, 1);
+  engine_.run(130, "a", 0, "chat");
+  engine_.run(131, "a", 0, "chat-stream");
+  EXPECT_TRUE(engine_.state.full_canary_owed.empty()) << "else nothing would ever be begun again";
+  EXPECT_THAT(engine_.feed(140, Lease{"0", "bench", false}), IsEmpty());
+  EXPECT_FALSE(engine_.state.operation.has_value());
+  EXPECT_TRUE(engine_.state.open_alerts.empty());
+}
+
 // Mid-run events.
 TEST_F(TimersTest, ARunWhoseSuiteWasReloadedMeanwhileSaysNothing) {
   engine_.feed(80, Configured{.policy_hash = "p", .suite_hash = "s", .mode = {}});
