@@ -10,6 +10,7 @@
 #include <re2/set.h>
 #include <toml++/toml.h>
 
+#include "base/one_line.h"
 #include "probes/journal/builtin_signatures.h"
 
 namespace fireboss::probes {
@@ -64,13 +65,9 @@ std::string place(const std::string& source, const toml::source_region& where) {
   return source + ":" + std::to_string(where.begin.line);
 }
 
-// What a file says, within a message: on one line, and not all of it.
+// What a file says, within a message.
 std::string quote(std::string_view text) {
-  constexpr std::size_t kMost = 200;
-  std::string out(text.substr(0, kMost));
-  std::ranges::replace_if(
-      out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
-  return out + (text.size() > kMost ? "..." : "");
+  return one_line(text, 200);
 }
 
 std::string describe(const RE2& expression, const std::string& text) {

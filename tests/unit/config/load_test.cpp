@@ -336,5 +336,21 @@ TEST_F(LoadTest, WarnsOfWhatIsLegalButDoubtful) {
   EXPECT_THAT(warnings(loaded), ElementsAre(HasSubstr("chmod go-w")));
 }
 
+TEST_F(LoadTest, AFindingStaysOnItsLineWhateverTheFileSays) {
+  const auto broken = load_engine("listener = \"a\\nERROR forged\\u001b[2J\"\nrecycle.max_age = \"" +
+                                  std::string(100'000, 'x') + "\"\n");
+  ASSERT_EQ(broken.errors.size(), 2U);
+  for (const auto& error : broken.errors) {
+    EXPECT_EQ(error.message.find_first_of("\n\x1b"), std::string::npos) << error.message;
+    EXPECT_LT(error.message.size(), 700U);
+  }
+  std::string umlauts;
+  for (int i = 0; i < 1000; ++i)
+    umlauts += "\u00fc";
+  const auto clipped = load_engine("listener = \"" + umlauts + "\"\n");
+  ASSERT_EQ(clipped.errors.size(), 1U);
+  EXPECT_THAT(clipped.errors[0].message, testing::EndsWith("\u00fc..."));
+}
+
 }  // namespace
 }  // namespace fireboss::config
