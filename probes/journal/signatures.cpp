@@ -11,6 +11,7 @@
 #include <toml++/toml.h>
 
 #include "base/one_line.h"
+#include "base/toml_depth.h"
 #include "probes/journal/builtin_signatures.h"
 
 namespace fireboss::probes {
@@ -182,6 +183,10 @@ SignatureSet& SignatureSet::operator=(SignatureSet&&) noexcept = default;
 SignatureSet::~SignatureSet() = default;
 
 Result<SignatureSet> SignatureSet::parse(std::string_view text, const std::string& source) {
+  constexpr std::size_t kMostParts = 64;
+  if (const auto line = line_of_deep_key(text, kMostParts))
+    return fail(ErrorCode::kInvalid, source + ":" + std::to_string(*line) + ": a key has more than " +
+                                         std::to_string(kMostParts) + " parts");
   toml::table root;
   try {
     root = toml::parse(text, source);

@@ -5,6 +5,7 @@
 #include <toml++/toml.h>
 
 #include "base/one_line.h"
+#include "base/toml_depth.h"
 #include "supervisor/policy/nearest.h"
 
 namespace fireboss::config {
@@ -16,6 +17,11 @@ class Parser {
 
   // nullopt after a syntax error, which has been told.
   std::optional<toml::table> parse(std::string_view text) {
+    constexpr std::size_t kMostParts = 64;
+    if (const auto line = line_of_deep_key(text, kMostParts)) {
+      findings_.error({file_, *line, 1}, "a key has more than " + std::to_string(kMostParts) + " parts");
+      return std::nullopt;
+    }
     try {
       return toml::parse(text, file_);
     } catch (const toml::parse_error& error) {

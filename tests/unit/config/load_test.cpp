@@ -352,5 +352,15 @@ TEST_F(LoadTest, AFindingStaysOnItsLineWhateverTheFileSays) {
   EXPECT_THAT(clipped.errors[0].message, testing::EndsWith("\u00fc..."));
 }
 
+// Each part is a table in a table, and once took a piece of the stack.
+TEST_F(LoadTest, RefusesKeysThatAreNestedWithoutEnd) {
+  std::string key;
+  for (int i = 0; i < 400'000; ++i)
+    key += "a.";
+  EXPECT_THAT(short_errors(load_text(key + "b = 1\n")), ElementsAre("1:1: a key has more than 64 parts"));
+  EXPECT_THAT(short_errors(load_text("\n[" + key + "b]\n")),
+              ElementsAre("2:1: a key has more than 64 parts"));
+}
+
 }  // namespace
 }  // namespace fireboss::config
