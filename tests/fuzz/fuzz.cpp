@@ -136,7 +136,7 @@ void make_up(const Target& target, const Options& options) {
   Mutator mutator(options.seed, target.tokens, target.max_size);
   const auto end = Clock::now() + std::chrono::seconds(options.seconds);
   for (std::uint64_t i = 0; i < options.iterations && (options.seconds == 0 || Clock::now() < end); ++i) {
-    auto input = mutator.next(corpus);
+    auto input = mutator.next(corpus, target.seeds.size());
     check(target, input);
     if (new_places() > 0 && input.size() <= longest) {
       corpus.push_back(std::move(input));

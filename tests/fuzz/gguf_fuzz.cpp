@@ -111,46 +111,12 @@ void check(std::string_view input) {
 
 // ---- seeds: a small model with all its parts
 
-class Writer : public GgufWriter {
- public:
-  void texts(std::string_view key, const std::vector<std::string>& values) {
-    text(key).number<std::uint32_t>(9).number<std::uint32_t>(8).number<std::uint64_t>(values.size());
-    for (const auto& value : values) {
-      text(value);
-    }
-  }
-  void integers(std::string_view key, const std::vector<std::int32_t>& values) {
-    text(key).number<std::uint32_t>(9).number<std::uint32_t>(5).number<std::uint64_t>(values.size());
-    for (const auto value : values) {
-      number(value);
-    }
-  }
-  void real(std::string_view key, float value) { text(key).number<std::uint32_t>(6).number(value); }
-};
-
-std::vector<std::string> byte_alphabet() {
-  std::vector<std::string> out;
-  char32_t next = 256;
-  for (char32_t byte = 0; byte < 256; ++byte) {
-    const bool printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
-    const auto point = printable ? byte : next++;
-    std::string text;
-    if (point < 0x80) {
-      text = static_cast<char>(point);
-    } else {
-      text = {static_cast<char>(0xC0U | point >> 6U), static_cast<char>(0x80U | (point & 0x3FU))};
-    }
-    out.push_back(text);
-  }
-  return out;
-}
-
 struct Parts {
   std::uint64_t keys = 0;
   std::vector<std::string> tokens;
 };
 
-void tokenizer_keys(Writer& out, Parts& parts) {
+void tokenizer_keys(GgufWriter& out, Parts& parts) {
   parts.tokens = byte_alphabet();
   std::vector<std::int32_t> types(parts.tokens.size(), 1);
   const auto add = [&](const std::string& token, std::int32_t type) {
@@ -177,7 +143,7 @@ void tokenizer_keys(Writer& out, Parts& parts) {
 
 std::string small_model(bool with_tokenizer, bool with_weights) {
   constexpr std::uint32_t kWidth = 16;
-  Writer body;
+  GgufWriter body;
   Parts parts;
   body.string("general.architecture", "llama");
   ++parts.keys;
@@ -213,11 +179,11 @@ std::string small_model(bool with_tokenizer, bool with_weights) {
       tensors.push_back({"blk.0." + std::string(name) + ".weight", {kWidth, kWidth}});
     }
   }
-  Writer out;
+  GgufWriter out;
   out.header(tensors.size(), parts.keys);
   std::string bytes(view(out.bytes()));
   bytes += view(body.bytes());
-  Writer infos;
+  GgufWriter infos;
   std::uint64_t offset = 0;
   for (const auto& tensor : tensors) {
     infos.tensor(tensor.name, tensor.shape, 1, offset);
