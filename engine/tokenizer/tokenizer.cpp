@@ -144,6 +144,12 @@ Result<> Tokenizer::load_tokens(const Gguf& file) {
       return fail(ErrorCode::kCorrupt,
                   fmt::format("{}: the vocabulary has no token for byte {:#04x}", file.name(), byte));
     }
+    if (is_control(found->second) || bytes(found->second) != std::string(1, static_cast<char>(byte))) {
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("{}: token {}, of byte {:#04x}, is a control token or stands for "
+                              "something else",
+                              file.name(), found->second, byte));
+    }
     byte_tokens_.push_back(found->second);
   }
   auto eos = file.integer("tokenizer.ggml.eos_token_id");
@@ -182,6 +188,12 @@ Result<> Tokenizer::load_merges(const Gguf& file) {
       return fail(ErrorCode::kCorrupt,
                   fmt::format("{}: merge {} ('{}') names a token that the vocabulary does not have",
                               file.name(), rank, merge));
+    }
+    // Else a text could become a control token, or tokens that stand for another text.
+    if (is_control(whole->second) || bytes(whole->second) != bytes(left->second) + bytes(right->second)) {
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("{}: merge {} ('{}') makes a token that stands for something else", file.name(),
+                              rank, merge));
     }
     merges_.emplace(pair_key(left->second, right->second),
                     Merge{static_cast<std::int32_t>(rank), whole->second});

@@ -10,6 +10,8 @@
 #include <re2/set.h>
 #include <toml++/toml.h>
 
+#include "base/one_line.h"
+#include "base/toml_depth.h"
 #include "probes/journal/builtin_signatures.h"
 
 namespace fireboss::probes {
@@ -64,13 +66,9 @@ std::string place(const std::string& source, const toml::source_region& where) {
   return source + ":" + std::to_string(where.begin.line);
 }
 
-// What a file says, within a message: on one line, and not all of it.
+// What a file says, within a message.
 std::string quote(std::string_view text) {
-  constexpr std::size_t kMost = 200;
-  std::string out(text.substr(0, kMost));
-  std::ranges::replace_if(
-      out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
-  return out + (text.size() > kMost ? "..." : "");
+  return one_line(text, 200);
 }
 
 std::string describe(const RE2& expression, const std::string& text) {
@@ -185,6 +183,10 @@ SignatureSet& SignatureSet::operator=(SignatureSet&&) noexcept = default;
 SignatureSet::~SignatureSet() = default;
 
 Result<SignatureSet> SignatureSet::parse(std::string_view text, const std::string& source) {
+  constexpr std::size_t kMostParts = 64;
+  if (const auto line = line_of_deep_key(text, kMostParts))
+    return fail(ErrorCode::kInvalid, source + ":" + std::to_string(*line) + ": a key has more than " +
+                                         std::to_string(kMostParts) + " parts");
   toml::table root;
   try {
     root = toml::parse(text, source);

@@ -4,6 +4,8 @@
 
 #include <toml++/toml.h>
 
+#include "base/one_line.h"
+#include "base/toml_depth.h"
 #include "supervisor/policy/nearest.h"
 
 namespace fireboss::config {
@@ -15,14 +17,15 @@ class Parser {
 
   // nullopt after a syntax error, which has been told.
   std::optional<toml::table> parse(std::string_view text) {
+    constexpr std::size_t kMostParts = 64;
+    if (const auto line = line_of_deep_key(text, kMostParts)) {
+      findings_.error({file_, *line, 1}, "a key has more than " + std::to_string(kMostParts) + " parts");
+      return std::nullopt;
+    }
     try {
       return toml::parse(text, file_);
     } catch (const toml::parse_error& error) {
-      std::string message(error.description());
-      for (auto& c : message)
-        if (static_cast<unsigned char>(c) < 0x20)
-          c = ' ';
-      findings_.error(at(error.source()), "not valid TOML: " + message);
+      findings_.error(at(error.source()), "not valid TOML: " + std::string(error.description()));
       return std::nullopt;
     }
   }
@@ -218,8 +221,9 @@ std::string Diagnostic::text() const {
   return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + message;
 }
 
+// A message quotes what the file says: it stays on its line of the log, and on the screen.
 void Findings::add(std::vector<Diagnostic>& list, const Place& place, std::string message) {
-  list.push_back({place.file, place.line, place.column, std::move(message)});
+  list.push_back({place.file, place.line, place.column, one_line(message, 600)});
 }
 
 const RawValue* RawSection::find(std::string_view key) const {

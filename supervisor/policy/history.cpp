@@ -7,6 +7,7 @@
 
 #include <boost/json.hpp>
 
+#include "base/one_line.h"
 #include "supervisor/policy/history_line.h"
 #include "supervisor/policy/judge.h"
 #include "supervisor/policy/keys.h"
@@ -19,7 +20,8 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 64 * 1024 * 1024;
 constexpr std::size_t kMaxErrors = 20;
-constexpr double kMaxSeconds = 1e10;  // three centuries
+constexpr std::size_t kMaxWords = 600;  // of one error
+constexpr double kMaxSeconds = 1e10;    // three centuries
 
 EventBody read_life_started(HistoryLine& line) {
   LifeStarted event;
@@ -256,9 +258,9 @@ class Reading {
   }
 
  private:
-  void wrong(const std::string& text) {
-    history_.errors.push_back(file_ + ":" + std::to_string(number_) + ": " + text);
-  }
+  [[nodiscard]] std::string place() const { return file_ + ":" + std::to_string(number_) + ": "; }
+
+  void wrong(const std::string& text) { history_.errors.push_back(place() + one_line(text, kMaxWords)); }
 
   void config(const json::object& object) {
     if (!first_)
@@ -290,8 +292,8 @@ class Reading {
     if (!line.mistake().empty())
       return wrong(*name + ": " + line.mistake());
     if (!ignored.empty())
-      history_.warnings.push_back(file_ + ":" + std::to_string(number_) + ": " + *name + ": ignoring field " +
-                                  ignored + ", which is not known");
+      history_.warnings.push_back(
+          place() + one_line(*name + ": ignoring field " + ignored + ", which is not known", kMaxWords));
     history_.events.push_back({.at = *at, .body = std::move(body)});
   }
 

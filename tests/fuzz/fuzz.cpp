@@ -10,10 +10,12 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <malloc.h>
 #include <new>
 #include <poll.h>
+#include <pthread.h>
 #include <set>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -35,6 +37,7 @@ constexpr std::size_t kMaxInput = 1 << 20;
 // Longer ones, unless a seed is as long, are checked but not changed again: they cost most and grow by
 // themselves.
 constexpr std::size_t kLongestToJoin = 8 * 1024;
+constexpr std::size_t kStack = 1 << 20;
 constexpr int kFound = 1, kWrongArguments = 2;
 
 // What the checking process leaves behind for the one that watches it, however it ends.
@@ -133,7 +136,7 @@ void make_up(const Target& target, const Options& options) {
   Mutator mutator(options.seed, target.tokens, target.max_size);
   const auto end = Clock::now() + std::chrono::seconds(options.seconds);
   for (std::uint64_t i = 0; i < options.iterations && (options.seconds == 0 || Clock::now() < end); ++i) {
-    auto input = mutator.next(corpus);
+    auto input = mutator.next(corpus, target.seeds.size());
     check(target, input);
     if (new_places() > 0 && input.size() <= longest) {
       corpus.push_back(std::move(input));
@@ -159,6 +162,33 @@ int check_all(const Target& target, const Options& options) {
   }
   shared->done = true;
   return 0;
+}
+
+// Inputs are small here, and the product takes ones of megabytes: who needs a piece of the stack for every
+// level of an input is to be found out all the same.
+int on_a_small_stack(const std::function<int()>& work) {
+  struct Task {
+    const std::function<int()>& work;
+    int status = kWrongArguments;
+  } task{work};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_t thread{};
+  const int error = pthread_create(
+      &thread, &attributes,
+      [](void* of) -> void* {
+        auto& one = *static_cast<Task*>(of);
+        one.status = one.work();
+        return nullptr;
+      },
+      &task);
+  if (error != 0) {
+    std::fprintf(stderr, "no thread: %s\n", std::strerror(error));
+    return kWrongArguments;
+  }
+  pthread_join(thread, nullptr);
+  return task.status;
 }
 
 // ---- watching
@@ -332,7 +362,7 @@ int run(Target target, int argc, char** argv) {
   const pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int status = check_all(target, options);
+    const int status = on_a_small_stack([&] { return check_all(target, options); });
     std::fflush(nullptr);
     _exit(status);
   }

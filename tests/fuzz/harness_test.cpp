@@ -90,7 +90,7 @@ TEST_F(Fuzzer, SaysHowManyWhenNothingIsFound) {
 }
 
 TEST_F(Fuzzer, LeavesTheInputBehindHoweverTheCheckEnds) {
-  for (const auto* what : {"crash", "memory", "throw", "hang"}) {
+  for (const auto* what : {"crash", "memory", "stack", "throw", "hang"}) {
     const auto ended = planted("--hang 1 " + file(what));
     EXPECT_EQ(ended.status, 1) << what << ": " << ended.output;
     EXPECT_THAT(ended.output, HasSubstr("FOUND: "));

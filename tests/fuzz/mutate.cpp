@@ -122,8 +122,8 @@ bool digit(char c) {
 Mutator::Mutator(std::uint64_t seed, std::vector<std::string> tokens, std::size_t max_size)
     : random_(seed), tokens_(std::move(tokens)), max_size_(max_size) {}
 
-std::string Mutator::next(std::span<const std::string> corpus) {
-  std::string text = any(corpus);
+std::string Mutator::next(std::span<const std::string> corpus, std::size_t seeds) {
+  std::string text = any(one_in(3) ? corpus.first(seeds) : corpus);
   // Mostly one change: many at once leave nothing that can be read.
   std::size_t times = 1;
   while (times < 16 && one_in(2)) {

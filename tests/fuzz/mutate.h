@@ -13,8 +13,9 @@ class Mutator {
  public:
   Mutator(std::uint64_t seed, std::vector<std::string> tokens, std::size_t max_size);
 
-  // One to some changes to one of `corpus`, which must not be empty; never longer than max_size.
-  [[nodiscard]] std::string next(std::span<const std::string> corpus);
+  // One to some changes to one of `corpus`, the first `seeds` of which (at least one) are taken more often:
+  // they are whole. Never longer than max_size.
+  [[nodiscard]] std::string next(std::span<const std::string> corpus, std::size_t seeds);
 
  private:
   std::size_t below(std::size_t end) { return end == 0 ? 0 : static_cast<std::size_t>(random_() % end); }

@@ -8,6 +8,11 @@
 namespace fireboss::fuzz {
 namespace {
 
+int deep(int level) {
+  volatile char some[100] = {};
+  return level == 0 ? some[0] : deep(level - 1) + some[level % 100];
+}
+
 void check(std::string_view input) {
   const auto has = [&](std::string_view what) { return input.find(what) != std::string_view::npos; };
   hold(!has("wrong"), "the input is wrong");
@@ -16,6 +21,9 @@ void check(std::string_view input) {
   }
   if (has("memory")) {
     (void)std::string(1 << 28, 'x').find('y');
+  }
+  if (has("stack")) {
+    (void)deep(20'000);
   }
   if (has("throw")) {
     throw std::runtime_error("thrown");

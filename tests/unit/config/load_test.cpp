@@ -361,5 +361,31 @@ TEST_F(LoadTest, WarnsOfWhatIsLegalButDoubtful) {
   EXPECT_THAT(warnings(loaded), ElementsAre(HasSubstr("chmod go-w")));
 }
 
+TEST_F(LoadTest, AFindingStaysOnItsLineWhateverTheFileSays) {
+  const auto broken = load_engine("listener = \"a\\nERROR forged\\u001b[2J\"\nrecycle.max_age = \"" +
+                                  std::string(100'000, 'x') + "\"\n");
+  ASSERT_EQ(broken.errors.size(), 2U);
+  for (const auto& error : broken.errors) {
+    EXPECT_EQ(error.message.find_first_of("\n\x1b"), std::string::npos) << error.message;
+    EXPECT_LT(error.message.size(), 700U);
+  }
+  std::string umlauts;
+  for (int i = 0; i < 1000; ++i)
+    umlauts += "\u00fc";
+  const auto clipped = load_engine("listener = \"" + umlauts + "\"\n");
+  ASSERT_EQ(clipped.errors.size(), 1U);
+  EXPECT_THAT(clipped.errors[0].message, testing::EndsWith("\u00fc..."));
+}
+
+// Each part is a table in a table, and once took a piece of the stack.
+TEST_F(LoadTest, RefusesKeysThatAreNestedWithoutEnd) {
+  std::string key;
+  for (int i = 0; i < 400'000; ++i)
+    key += "a.";
+  EXPECT_THAT(short_errors(load_text(key + "b = 1\n")), ElementsAre("1:1: a key has more than 64 parts"));
+  EXPECT_THAT(short_errors(load_text("\n[" + key + "b]\n")),
+              ElementsAre("2:1: a key has more than 64 parts"));
+}
+
 }  // namespace
 }  // namespace fireboss::config

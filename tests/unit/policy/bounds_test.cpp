@@ -67,6 +67,19 @@ TEST(Bounds, DurationsAndCountsOfAHistory) {
               ElementsAre(HasSubstr("'running' is out of range")));
 }
 
+TEST(Bounds, ErrorsOfAHistoryStayOnTheirLine) {
+  for (const std::string& line :
+       {std::string(R"({"t":0,"event":"a\nb"})"),
+        std::string(R"({"t":0,"event":"ready","life":"a","x\u001b":1})"),
+        R"({"t":0,"event":"suspended","for":")" + std::string(10'000, 'x') + "\"}"}) {
+    const auto history = read_history(line, "h", simulated_policy());
+    ASSERT_EQ(history.errors.size() + history.warnings.size(), 1U);
+    const auto& words = history.errors.empty() ? history.warnings[0] : history.errors[0];
+    EXPECT_EQ(words.find_first_of("\n\x1b"), std::string::npos) << words;
+    EXPECT_LT(words.size(), 700U);
+  }
+}
+
 // Step by step this would take for ever.
 TEST(Bounds, ALifeMayBeOfAnyAge) {
   Policy policy;

@@ -32,6 +32,23 @@ class GgufWriter {
   GgufWriter& string(std::string_view key, std::string_view value) {
     return text(key).number<std::uint32_t>(8).text(value);
   }
+  GgufWriter& real(std::string_view key, float value) {
+    return text(key).number<std::uint32_t>(6).number(value);
+  }
+  GgufWriter& texts(std::string_view key, const std::vector<std::string>& values) {
+    text(key).number<std::uint32_t>(9).number<std::uint32_t>(8).number<std::uint64_t>(values.size());
+    for (const auto& value : values) {
+      text(value);
+    }
+    return *this;
+  }
+  GgufWriter& integers(std::string_view key, const std::vector<std::int32_t>& values) {
+    text(key).number<std::uint32_t>(9).number<std::uint32_t>(5).number<std::uint64_t>(values.size());
+    for (const auto value : values) {
+      number(value);
+    }
+    return *this;
+  }
   GgufWriter& tensor(std::string_view name, const std::vector<std::uint64_t>& shape, std::uint32_t type,
                      std::uint64_t offset) {
     text(name).number(static_cast<std::uint32_t>(shape.size()));
@@ -50,5 +67,21 @@ class GgufWriter {
  private:
   std::vector<char> bytes_;
 };
+
+// The 256 tokens of byte-level BPE, by GPT-2's printable stand-ins.
+inline std::vector<std::string> byte_alphabet() {
+  std::vector<std::string> out;
+  char32_t next = 256;
+  for (char32_t byte = 0; byte < 256; ++byte) {
+    const bool printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+    const auto point = printable ? byte : next++;
+    if (point < 0x80) {
+      out.emplace_back(1, static_cast<char>(point));
+    } else {
+      out.push_back({static_cast<char>(0xC0U | point >> 6U), static_cast<char>(0x80U | (point & 0x3FU))});
+    }
+  }
+  return out;
+}
 
 }  // namespace fireboss::engine

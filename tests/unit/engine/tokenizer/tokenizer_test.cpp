@@ -93,5 +93,34 @@ TEST(TokenizerLoad, RefusesAVocabularyWithoutAllBytes) {
   EXPECT_THAT(error_of(writer).message, HasSubstr("no token for byte 0x00"));
 }
 
+// Bytes, "ab" of the given type, and one merge.
+Result<Tokenizer> with_merge(const std::string& merge, std::int32_t type_of_ab, std::int32_t type_of_a = 1) {
+  auto tokens = byte_alphabet();
+  std::vector<std::int32_t> types(tokens.size(), 1);
+  types['a'] = type_of_a;
+  for (const auto& [token, type] : std::vector<std::pair<std::string, std::int32_t>>{
+           {"ab", type_of_ab}, {"\xC4\xA0x", 1}, {"\xC4\xA0xy", 4}, {"<|end|>", 3}}) {
+    tokens.push_back(token);
+    types.push_back(type);
+  }
+  GgufWriter writer;
+  writer.header(0, 5).string("tokenizer.ggml.model", "gpt2").u32("tokenizer.ggml.eos_token_id", 259);
+  writer.texts("tokenizer.ggml.tokens", tokens).integers("tokenizer.ggml.token_type", types);
+  writer.texts("tokenizer.ggml.merges", {merge});
+  return Tokenizer::load(Gguf::parse(writer.bytes(), "m.gguf").value());
+}
+
+TEST(TokenizerLoad, RefusesMergesThatMakeAnotherTextOrAControlToken) {
+  EXPECT_TRUE(with_merge("a b", 1));
+  EXPECT_TRUE(with_merge("a b", 4));  // shown as the same text
+  EXPECT_THAT(with_merge("a b", 3).error().message, HasSubstr("stands for something else"));
+  // A user-defined token is its own text, the stand-in for the blank included.
+  EXPECT_THAT(with_merge("\xC4\xA0x y", 1).error().message, HasSubstr("stands for something else"));
+}
+
+TEST(TokenizerLoad, RefusesAByteThatIsAControlToken) {
+  EXPECT_THAT(with_merge("a b", 1, 3).error().message, HasSubstr("of byte 0x61, is a control token"));
+}
+
 }  // namespace
 }  // namespace fireboss::engine

@@ -227,5 +227,14 @@ TEST(SignatureFileTest, MistakesStayOnOneLineWhateverTheFileSays) {
   }
 }
 
+TEST(SignatureFileTest, KeysThatAreNestedWithoutEndAreRefused) {
+  std::string key;
+  for (int i = 0; i < 400'000; ++i)
+    key += "a.";
+  const auto set = SignatureSet::parse("[" + key + "b]\n", "file");
+  ASSERT_FALSE(set);
+  EXPECT_EQ(set.error().message, "file:1: a key has more than 64 parts");
+}
+
 }  // namespace
 }  // namespace fireboss::probes
