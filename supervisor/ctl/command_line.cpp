@@ -73,7 +73,8 @@ int run_command_line(int argc, const char* const* argv, const std::string& versi
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0)
       return app.exit(error);
-    if (const auto what = unknown_verb(app))
+    const bool lacks_a_word = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    if (const auto what = lacks_a_word ? unknown_verb(app) : std::nullopt)
       report(context, {ErrorCode::kInvalid, *what});
     else if (context.json)
       report(context, {ErrorCode::kInvalid, error.what()});

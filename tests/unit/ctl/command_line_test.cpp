@@ -79,6 +79,7 @@ TEST_F(CommandLineTest, SaysWhatIsWrongWithTheWordsAsJsonToo) {
   EXPECT_EQ(bogus.exit_code, kUnknown);
   EXPECT_THAT(error_in_json(bogus), StartsWith("no verb 'bogus'"));
   EXPECT_THAT(error_in_json(fireboss({"--json", "status", "--bogus"})), HasSubstr("--bogus"));
+  EXPECT_THAT(error_in_json(fireboss({"--json", "mode", "drill"})), HasSubstr("to is required"));
 }
 
 TEST_F(CommandLineTest, HelpAndVersionAreNoMistakes) {
