@@ -98,7 +98,7 @@ TEST_F(StatusViewTest, SaysWhatModeObserveKeepsFromADeadEngineAndWhatIsLeftToDo)
   EXPECT_THAT(due.held_back, ElementsAre("a start of the dead engine, by mode observe"));
   EXPECT_THAT(due.to_do, Contains("systemctl start drill.service: nobody else does in mode observe"));
   policy_.mode = policy::Mode::kEnforce;
-  EXPECT_EQ(status(1005).next, "it is started in 5s unless systemd does");
+  EXPECT_EQ(status(1005).next, "it is started in 5.0s unless systemd does");
   EXPECT_THAT(status(1011).held_back, IsEmpty());
 }
 
