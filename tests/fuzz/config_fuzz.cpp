@@ -60,9 +60,6 @@ void check_engine(const Engine& engine) {
   hold(engine.port != 0 && !engine.host.empty() && plain(engine.host, ".-:_"), "an engine's address");
   hold(engine.metrics_path.starts_with('/') && engine.metrics_path.find('\n') == std::string::npos,
        "a metrics path");
-  hold(engine.scope == Scope::kUnit ||
-           (!engine.container_runtime.empty() && engine.container_cidfile.starts_with('/')),
-       "a container without a way to find it");
   hold(policy::conflicts(engine.policy).empty(), "a policy that contradicts itself");
   const auto text = policy::canonical_text(engine.policy);
   const auto again = policy::decode_policy(text);
@@ -126,8 +123,8 @@ std::vector<std::string> seeds() {
       "system_prompt = \"\"\"You\nare\"\"\"\ntools = "
       "'''[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]'''\n"
       "headers = { \"x-a\" = \"b\" }\nextra_body = '{\"top_p\": 1}'\nmax_tokens = 64\n",
-      "[engine.c]\nunit = \"c.service\"\nport = 1\nscope = \"container\"\ncontainer.runtime = \"docker\"\n"
-      "container.cidfile = \"/run/c\"\nrestart.budget = 0\nrecycle.max_age = \"4h\"\n"};
+      "[engine.c]\nunit = \"c.service\"\nport = 1\nlistener = \"any\"\n"
+      "restart.budget = 0\nrecycle.max_age = \"4h\"\n"};
   return out;
 }
 
@@ -141,7 +138,6 @@ std::vector<std::string> tokens() {
                                " = ",
                                "http://",
                                "\"4h\"",
-                               "\"container\"",
                                "\\u0000",
                                "\\n",
                                "1979-05-27T07:32:00Z",
