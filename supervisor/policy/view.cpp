@@ -214,7 +214,11 @@ MonoTime start_due_at(const Policy& policy, const State& state) {
 
 std::optional<MonoTime> pause_until(const State& state) {
   const auto& last = state.last_operation;
-  if (!last || last->operation.job_begun || last->operation.cut_off || last->end == OperationEnd::kClean ||
+  // A job that was refused has come to nothing too: the life that it was to end is still there.
+  const bool touched =
+      last && last->operation.job_begun &&
+      !(state.life && state.life->end == LifeEnd::kAlive && state.life->id == last->operation.life);
+  if (!last || touched || last->operation.cut_off || last->end == OperationEnd::kClean ||
       last->at + kPause <= state.now)
     return std::nullopt;
   return last->at + kPause;

@@ -254,10 +254,14 @@ std::optional<Want> wanted(const Policy& policy, const State& state) {
     return want;
   if (auto want = want_by_progress(policy, state))
     return want;
+  // A restart that the operator asks for mends what is degraded too, and waits for less.
+  auto asked = want_asked(state);
+  if (asked && asked->action != ActionKind::kRecycle)
+    return asked;
   if (auto want = want_degraded(state))
     return want;
-  if (auto want = want_asked(state))
-    return want;
+  if (asked)
+    return asked;
   return want_recycle(policy, state);
 }
 
@@ -315,7 +319,7 @@ std::vector<Decision> arbitrate(const Policy& policy, const State& state) {
                                   state.variants.at(want->variant).degraded->what,
                                   humane_duration(state.now - want->evidence), want->variant);
     out.push_back(std::move(decision));
-  } else if (const auto pause = pause_until(state); pause && !unfinished) {
+  } else if (const auto pause = pause_until(state); pause && !unfinished && want->about != "asked") {
     auto decision = deferred(*want, state, "operation",
                              fmt::format("the last try came to nothing ({}); not tried again at once",
                                          state.last_operation->operation.detail));

@@ -155,7 +155,7 @@ def test_restored():
     """An old copy of the record comes back: it is noticed, told, and nothing acts before a full canary."""
     healthy()
     run("systemctl", "stop", "firebossd")
-    with sqlite3.connect(DB) as db, sqlite3.connect("/tmp/old.db") as old:
+    with contextlib.closing(sqlite3.connect(DB)) as db, contextlib.closing(sqlite3.connect("/tmp/old.db")) as old:
         db.backup(old)
     start_firebossd()
     wait("goes on", lambda: len(events("daemon_started")) == 2)
@@ -165,8 +165,9 @@ def test_restored():
     for suffix in ("-wal", "-shm"):
         if os.path.exists(DB + suffix):
             os.unlink(DB + suffix)
-    shutil.copy("/tmp/old.db", DB)
-    run("chown", "fireboss:fireboss", DB)
+    shutil.copy("/tmp/old.db", DB + ".restored")
+    run("chown", "fireboss:fireboss", DB + ".restored")
+    os.rename(DB + ".restored", DB)
     behave(chat="wrong", only_pid=main_pid())
     start_firebossd()
     wait("noticed", lambda: events("daemon_started") and events("daemon_started")[-1]["restored"])

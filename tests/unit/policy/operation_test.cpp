@@ -229,11 +229,13 @@ TEST_F(OperationTest, IsTriedAgainAMinuteAfterItCameToNothingBeforeItsJob) {
   EXPECT_THAT(said(timers_until(1061)), ElementsAre("restart R2"));
 }
 
-TEST_F(OperationTest, NeedsNoPauseAfterAJobThatFailed) {
+TEST_F(OperationTest, PausesAfterAJobThatLeftTheLifeAsItWas) {
   open_at(Step::kJob);
   outcome(1001, Step::kJob, StepResult::kFailed);
   outcome(1001, Step::kPostReady, StepResult::kDone);
   EXPECT_THAT(said(one(1002, CanaryResult{"chat", "a", {"leak", "leak", "leak", "leak"}, {}})),
+              ElementsAre("defer R2"));
+  EXPECT_THAT(said(one(1061, CanaryResult{"chat", "a", {"leak", "leak", "leak", "leak"}, {}})),
               ElementsAre("restart R2"));
 }
 
@@ -601,6 +603,21 @@ TEST_F(OperationTest, AsksAgainFifteenSecondsAfterAVerificationThatSaidNothing) 
     one(1017, CanaryResult{"chat", "b", {"ok", "ok", "ok", "ok"}, Purpose::kVerify});
     EXPECT_EQ(end(), OperationEnd::kClean);
   }
+}
+
+// polkit says no, say: the engine is untouched, and asking again at once would be refused again.
+TEST(RefusedJobTest, IsNotTriedAgainAtOnceExceptByTheOperator) {
+  Engine engine;
+  engine.policy.budget = 10;
+  engine.healthy("a");
+  engine.run(1000, "a", 4);
+  ASSERT_TRUE(engine.state.operation.has_value());
+  engine.feed(1001, ActionOutcome{ActionKind::kRestart, Step::kJob, StepResult::kFailed, "polkit"});
+  ASSERT_FALSE(engine.state.operation.has_value());
+  EXPECT_THAT(said(engine.run(1002, "a", 4)), Contains(StartsWith("defer R2")));
+  EXPECT_FALSE(engine.state.operation.has_value());
+  engine.feed(1003, OperatorRestart{"the rule is there"});
+  EXPECT_TRUE(engine.state.operation.has_value());
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ TEST_F(SchemaTest, EveryFileOfTheFolderIsEmbeddedAsItIs) {
   const std::filesystem::path folder = std::filesystem::path(FIREBOSS_SOURCE_DIR) / "migrations";
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".sql")
+      continue;
     std::ifstream in(entry.path(), std::ios::binary);
     files[entry.path().filename().string()] = std::string(std::istreambuf_iterator<char>(in), {});
   }

@@ -501,7 +501,8 @@ TEST(HttpGet, NamesWhatWentWrong) {
 
 TEST(HttpGet, TellsARefusalFromAServerThatIsNotUpToIt) {
   for (const auto& [status, code] :
-       std::map<std::string, ErrorCode>{{"401 Unauthorized", ErrorCode::kNotFound},
+       std::map<std::string, ErrorCode>{{"401 Unauthorized", ErrorCode::kDenied},
+                                        {"404 Not Found", ErrorCode::kNotFound},
                                         {"429 Too Many Requests", ErrorCode::kUnavailable},
                                         {"500 Internal Server Error", ErrorCode::kUnavailable},
                                         {"501 Not Implemented", ErrorCode::kNotFound},
