@@ -1,8 +1,10 @@
 """The acts of `make demo`. Runs inside the throw-away systemd; every act is checked against the SQLite record."""
+import collections
 import json
 import sys
 import threading
 import time
+import urllib.error
 
 from booted import check, events, failures, http, last_event, rows, run, say, start_fireboss, unit_property, wait, write
 
@@ -44,7 +46,10 @@ def ask(text, system=None, tools=None):
     body = {"model": "drill", "messages": messages, "temperature": 0, "max_tokens": 48}
     if tools:
         body["tools"] = tools
-    status, answer = http(URL + "/v1/chat/completions", body)
+    try:
+        status, answer = http(URL + "/v1/chat/completions", body)
+    except urllib.error.HTTPError as refused:  # one garbled reply in 20 is an error page, as in the case it was made after
+        return refused.code, ""
     return status, json.loads(answer)["choices"][0]["message"]["content"]
 
 
@@ -116,13 +121,14 @@ def degraded():
     shapes = (("bare prompt", None, None), ("17 KB system prompt", prompt, None), ("17 KB system prompt + tools", prompt, tools))
     wrong = {}
     for name, system, listed in shapes:
-        right = 0
+        right, statuses = 0, collections.Counter()
         for number in range(5):
             code = f"PONG-{0x1F3A + number * 0x0B17:04X}"
             status, answer = ask(f"Reply with exactly this text and nothing else: {code}", system, listed)
             right += status == 200 and answer == code
+            statuses[status] += 1
         wrong[name] = 5 - right
-        say(f"  {name}: {right} of 5 right, HTTP 200 each time")
+        say(f"  {name}: {right} of 5 right, " + ", ".join(f"HTTP {code} {times} times" for code, times in statuses.items()))
     check("wrong answers under the real prompt and tools", wrong["17 KB system prompt + tools"] > 0)
     journal = run("journalctl", "--no-pager", "-o", "cat", f"_SYSTEMD_INVOCATION_ID={before['InvocationID']}").stdout
     gate = (unit_property(UNIT, "ActiveEnterTimestampMonotonic") == before["ActiveEnterTimestampMonotonic"]

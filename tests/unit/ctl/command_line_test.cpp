@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -130,6 +133,73 @@ TEST_F(CommandLineTest, EveryVerbTellsItsErrorsAsJson) {
   }
   const auto broken = put("broken.jsonl", "{\n");
   EXPECT_THAT(error_in_json(fireboss({"--json", "grade", broken.c_str()})), StartsWith(broken + ":1: "));
+}
+
+// Answers the one request that comes with one line.
+class Daemon {
+ public:
+  Daemon(const std::string& path, std::string answer) : answer_(std::move(answer)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(socket_, 1), 0);
+    thread_ = std::thread([this] {
+      const int client = accept(socket_, nullptr, nullptr);
+      char byte = 0;
+      while (read(client, &byte, 1) == 1 && byte != '\n') {
+      }
+      EXPECT_EQ(write(client, answer_.data(), answer_.size()), static_cast<ssize_t>(answer_.size()));
+      close(client);
+    });
+  }
+  ~Daemon() {
+    thread_.join();
+    close(socket_);
+  }
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+ private:
+  std::string answer_;
+  int socket_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::thread thread_;
+};
+
+TEST_F(CommandLineTest, ARestartThatBeginsNothingSaysWhatStillStands) {
+  const auto socket = folder_ + "/control.sock";
+  put("fireboss.toml", "[daemon]\ndatabase = \"" + folder_ + "/record.db\"\ncontrol_socket = \"" + socket +
+                           "\"\n[engine.drill]\nunit = \"drill.service\"\nport = 1\n");
+  constexpr const char* kNothing = R"({"result":{"engine":"drill","begun":false,"decisions":[]}})"
+                                   "\n";
+  {
+    const Daemon daemon(socket, kNothing);
+    const auto outcome = fireboss({"--config", config_.c_str(), "restart", "drill"});
+    EXPECT_EQ(outcome.exit_code, kCritical);
+    EXPECT_EQ(outcome.out, "nothing was decided\nnot begun\n");
+  }
+  std::filesystem::remove(socket);
+  const auto store = sqlite::SqliteStore::open(folder_ + "/record.db", sqlite::OpenMode::kCreate);
+  ASSERT_TRUE(store);
+  ASSERT_TRUE((*store)->put_policy("p", "{}"));
+  ports::DecisionRow decision;
+  decision.engine = "drill";
+  decision.kind = "hold";
+  decision.reason = "R4 on hold";
+  decision.payload = "{}";
+  decision.policy_hash = "p";
+  decision.decider_version = decision.grader_version = "1";
+  ports::Record record;
+  record.event.engine = "drill";
+  record.event.boot = "boot";
+  record.event.kind = "tick";
+  record.event.payload = "{}";
+  record.decisions = {decision};
+  const auto recorded = (*store)->record(record);
+  ASSERT_TRUE(recorded) << recorded.error().message;
+  const Daemon daemon(socket, kNothing);
+  EXPECT_EQ(fireboss({"--config", config_.c_str(), "restart", "drill"}).out,
+            "as before (#1): hold: R4 on hold\nnot begun\n");
 }
 
 }  // namespace
