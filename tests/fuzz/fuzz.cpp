@@ -363,8 +363,7 @@ int run(Target target, int argc, char** argv) {
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int status = on_a_small_stack([&] { return check_all(target, options); });
-    std::fflush(nullptr);
-    _exit(status);
+    std::exit(status);
   }
   const int status = child < 0 ? 0 : watch(child, options.hang);
   return told(target, options, status, std::chrono::duration<double>(Clock::now() - begun).count());
