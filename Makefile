@@ -20,8 +20,12 @@ demo: build
 test: build
 	ctest --test-dir $(BUILD) --output-on-failure -LE long
 
+# clang-tidy, real engines, and the fuzzers of the preset of that name, with sanitizers and coverage.
 test-long: build
 	ctest --test-dir $(BUILD) --output-on-failure -L long
+	cmake --preset fuzz
+	cmake --build build/fuzz -j $(JOBS) --target fuzzers
+	ctest --test-dir build/fuzz --output-on-failure -L fuzz_long
 
 tidy: build
 	tests/sources/tidy $(BUILD)
