@@ -57,6 +57,8 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   // The loop has turned for this engine within its bounds: what the watchdog is fed by.
   [[nodiscard]] MonoTime last_progress() const { return last_progress_; }
   [[nodiscard]] const std::string& name() const { return engine_.name; }
+  // Why nothing is being recorded; "" while all is.
+  [[nodiscard]] const std::string& store_trouble() const { return core_.store_trouble(); }
   // That this firebossd began is in the record.
   [[nodiscard]] bool begun() const { return started_ && core_.recording(); }
 

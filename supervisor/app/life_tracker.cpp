@@ -176,7 +176,8 @@ LifeTracker::Events LifeTracker::on_job(const ports::JobSeen& job, MonoTime now)
   const bool belongs = seen.life == life_ && seen.after_start;
   if (job.ours) {
     own_expected_ = false;
-    if (job.result == "done")
+    // Also of a job that failed: the life that it began and that ended at once may be shown only now.
+    if (job.result != "canceled")
       own_until_ = now + kSettle;
   }
   if (job.result == "canceled" || job.result == "skipped")

@@ -81,8 +81,12 @@ std::string Supervisor::status_line() const {
 }
 
 Result<std::shared_ptr<EngineSupervisor>> Supervisor::find(const json::object& request) const {
+  // An empty name is a shell variable that was not set, not a wish about whatever engine there is.
+  for (const auto* key : {"engine", "why", "variant", "to"})
+    if (const auto* value = request.if_contains(key); value != nullptr && !value->is_string())
+      return fail(ErrorCode::kInvalid, std::string("\"") + key + "\" must be a text");
   const auto name = text_of(request, "engine");
-  if (name.empty() && engines_.size() == 1)
+  if (!request.contains("engine") && engines_.size() == 1)
     return engines_.front();
   std::string known;
   for (const auto& engine : engines_) {
@@ -99,8 +103,14 @@ std::vector<ControlVerb> Supervisor::verbs() {
   using Answer = asio::awaitable<Result<json::value>>;
   std::vector<ControlVerb> verbs;
   verbs.push_back({"ping", false, [this](json::object, Peer, Progress) -> Answer {
-                     co_return json::object{
-                         {"pid", getpid()}, {"engines", engines_.size()}, {"boot", ports_.clock.boot_id()}};
+                     json::object trouble;
+                     for (const auto& engine : engines_)
+                       if (!engine->store_trouble().empty())
+                         trouble[engine->name()] = engine->store_trouble();
+                     co_return json::object{{"pid", getpid()},
+                                            {"engines", engines_.size()},
+                                            {"boot", ports_.clock.boot_id()},
+                                            {"cannot_record", std::move(trouble)}};
                    }});
   verbs.push_back({"canary.run", true, [this](json::object request, Peer, Progress progress) -> Answer {
                      const auto engine = find(request);

@@ -85,6 +85,11 @@ int run_command_line(int argc, const char* const* argv, const std::string& versi
     report(context, {ErrorCode::kInternal, error.what()});
     return kUnknown;
   }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    report(context,
+           {ErrorCode::kUnavailable, "standard output cannot be written: what was to be said is lost"});
+    return kUnknown;
+  }
   return context.exit_code;
 }
 

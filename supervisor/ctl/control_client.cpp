@@ -129,12 +129,17 @@ Result<json::value> ask(const std::string& socket_path, const json::object& requ
   }
 }
 
-std::optional<std::string> daemon_boot(const std::string& socket_path) {
+std::optional<DaemonFacts> ask_facts(const std::string& socket_path) {
   const auto pong = ask(
       socket_path, {{"verb", "ping"}}, [](std::string_view) {}, Millis{1000});
   if (!pong || !pong->is_object())
     return std::nullopt;
-  return text_of(pong->get_object(), "boot");
+  DaemonFacts facts{.boot = text_of(pong->get_object(), "boot"), .cannot_record = {}};
+  if (const auto* trouble = pong->get_object().if_contains("cannot_record");
+      trouble != nullptr && trouble->is_object())
+    for (const auto& entry : trouble->get_object())
+      facts.cannot_record[entry.key()] = text_of(trouble->get_object(), entry.key());
+  return facts;
 }
 
 }  // namespace fireboss::ctl

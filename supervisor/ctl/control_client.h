@@ -1,6 +1,7 @@
 #pragma once
 // One request to firebossd over its control socket; see supervisor/app/control_server.h for the lines.
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,10 @@ Result<boost::json::value> ask(const std::string& socket_path, const boost::json
 
 // The boot id as the firebossd that answers on the socket sees it (a unit's view of /proc may differ from the
 // operator's); nullopt: nobody answers within 1 s.
-std::optional<std::string> daemon_boot(const std::string& socket_path);
+struct DaemonFacts {
+  std::string boot;                                  // its boot id
+  std::map<std::string, std::string> cannot_record;  // engine -> why: what the record shows of it is old
+};
+std::optional<DaemonFacts> ask_facts(const std::string& socket_path);
 
 }  // namespace fireboss::ctl

@@ -1,6 +1,8 @@
 // fireboss status: one screen that says whether each engine answers correctly and what to do.
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string>
 
 #include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
@@ -10,6 +12,7 @@
 #include "supervisor/adapters/sqlite/reader.h"
 #include "supervisor/ctl/commands.h"
 #include "supervisor/ctl/control_client.h"
+#include "supervisor/ctl/escape.h"
 #include "supervisor/ctl/settings.h"
 #include "supervisor/ctl/status_view.h"
 #include "supervisor/policy/codec.h"
@@ -74,27 +77,37 @@ void run(Context& context) {
   const auto config = load_config(context);
   if (!config)
     return report(context, config.error());
-  const auto boot = daemon_boot(config->control_socket);
-  const auto statuses = all_engines(*config, boot);
+  const auto facts = ask_facts(config->control_socket);
+  const auto statuses = all_engines(*config, facts ? std::optional(facts->boot) : std::nullopt);
   if (!statuses)
     return report(context, statuses.error());
-  const bool daemon = boot.has_value();
+  const bool daemon = facts.has_value();
   int code = daemon && !statuses->empty() ? kOk : kUnknown;
   for (const auto& status : *statuses)
     code = worse(code, exit_code_of(status.health));
+  // What firebossd knows better than the record, because it cannot write it.
+  json::object unrecorded;
+  for (const auto& [engine, why] : facts ? facts->cannot_record : std::map<std::string, std::string>())
+    unrecorded[engine] = why;
+  if (!unrecorded.empty())
+    code = kCritical;
   context.exit_code = code;
   if (context.json) {
     json::array engines;
     for (const auto& status : *statuses)
       engines.push_back(to_json(status));
-    std::printf(
-        "%s\n",
-        json::serialize(json::object{{"daemon_answers", daemon}, {"engines", std::move(engines)}}).c_str());
+    std::printf("%s\n", json::serialize(json::object{{"daemon_answers", daemon},
+                                                     {"cannot_record", std::move(unrecorded)},
+                                                     {"engines", std::move(engines)}})
+                            .c_str());
     return;
   }
   if (!daemon)
     std::printf("firebossd does not answer on %s: nobody is watching. systemctl status firebossd\n",
                 config->control_socket.c_str());
+  for (const auto& entry : unrecorded)
+    std::printf("%s: firebossd CANNOT RECORD, nothing is begun, and what follows is old: %s\n",
+                escape(entry.key()).c_str(), escape(std::string(entry.value().get_string())).c_str());
   if (statuses->empty())
     std::printf("no engine is configured: nothing is watched. Add an [engine.NAME]: man fireboss.toml\n");
   for (const auto& status : *statuses)

@@ -99,7 +99,7 @@ constexpr std::array kKeys{
     duration<&P::budget_window>("restart.budget_window", kMinute, 30 * kDay, "Window of the restart budget"),
     duration<&P::census_confirm>("restart.census_confirm", kSecond, 10 * kMinute,
                                  "A process role missing in two looks that far apart is dead"),
-    duration<&P::dead_grace>("restart.dead_grace", kSecond, 10 * kMinute,
+    duration<&P::dead_grace>("restart.dead_grace", 3 * kSecond, 10 * kMinute,
                              "How long systemd's own restart of a dead unit is awaited"),
     duration<&P::drain_restart>("restart.drain", 0, kHour,
                                 "How long requests in flight may finish before a restart"),

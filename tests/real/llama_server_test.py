@@ -54,7 +54,7 @@ port = {PORT}
 adapter = "llama-server"
 mode = "enforce"
 restart.drain = "1s"
-restart.dead_grace = "1s"
+restart.dead_grace = "3s"
 {more}
 [engine.real.suite]
 {model["suite"]}

@@ -116,6 +116,8 @@ def test_full_disk_in_the_middle():
             break
         canary(ok=(0, 2, 3))
     wait("told", lambda: "cannot record" in journal() and "full" in journal())
+    told = fireboss("status", ok=(2,)).stdout
+    check("status does not show the old record as what is", "CANNOT RECORD" in told and "full" in told, told)
     jobs = sent()
     stays("nothing is begun", lambda: sent() == jobs and unit_property("ActiveState", "firebossd") == "active", 3)
     os.unlink("/var/lib/fireboss/filler")

@@ -75,7 +75,7 @@ def test_never_passed_only_alerts():
 
 
 def test_operators_stop_is_left_alone():
-    healthy(restart='dead_grace = "1s"')
+    healthy(restart='dead_grace = "3s"')
     mark = last_event()
     run("systemctl", "stop", UNIT)
     wait("down_on_purpose", lambda: decisions("down_on_purpose%", mark))
@@ -87,8 +87,40 @@ def test_operators_stop_is_left_alone():
     check("started by the operator", events("life_started", mark)[0]["cause"] == "operator", events("life_started", mark))
 
 
+def test_stop_of_what_waits_for_its_restart():
+    """How a crash loop is ended by hand: the unit waits for systemd's own restart when it is stopped."""
+    healthy(restart='dead_grace = "3s"')
+    drop_in("[Service]\nRestartSec=60s\n", unit=UNIT)
+    mark = last_event()
+    os.kill(main_pid(), 9)
+    wait("waits for its restart", lambda: unit_property("SubState").startswith("auto-restart"))
+    run("systemctl", "stop", UNIT)
+    wait("down_on_purpose", lambda: decisions("down_on_purpose%", mark))
+    stays("nobody repairs it", lambda: unit_property("ActiveState") in ("inactive", "failed") and not actions(), 6)
+
+
+def test_stop_of_what_is_dead():
+    healthy(restart='dead_grace = "3s"')
+    drop_in("[Service]\nRestart=no\n", unit=UNIT)
+    os.kill(main_pid(), 9)
+    wait("dead", lambda: unit_property("ActiveState") == "failed")
+    run("systemctl", "stop", UNIT)
+    run("systemctl", "reset-failed", UNIT)
+    stays("nobody repairs it", lambda: unit_property("ActiveState") == "inactive" and not actions(), 7)
+
+
+def test_an_engine_without_a_name_is_none():
+    """`fireboss restart "$ENGINE"` with the variable unset."""
+    healthy()
+    old = life()
+    for verb in (("restart", ""), ("mode", "", "observe"), ("canary", "run", ""), ("canary", "calibrate", "")):
+        refused = fireboss(*verb, ok=(3,))
+        check(" ".join(verb), "which engine" in refused.stderr and "e" in refused.stderr, refused.stderr)
+    check("nothing was done", life() == old and not actions() and status()["mode"] == "enforce")
+
+
 def test_stopped_while_firebossd_was_down():
-    healthy(restart='dead_grace = "1s"')
+    healthy(restart='dead_grace = "3s"')
     run("systemctl", "stop", "firebossd")
     run("systemctl", "stop", UNIT)
     mark = last_event()
@@ -100,7 +132,7 @@ def test_stopped_while_firebossd_was_down():
 
 
 def test_stopped_before_firebossd_ever_ran():
-    configure(engine_config(restart='dead_grace = "1s"'))
+    configure(engine_config(restart='dead_grace = "3s"'))
     scripted_unit()
     run("systemctl", "stop", UNIT)
     start_firebossd()
@@ -111,7 +143,7 @@ def test_stopped_before_firebossd_ever_ran():
 
 
 def test_died_while_firebossd_was_down():
-    configure(engine_config(restart='dead_grace = "1s"'))
+    configure(engine_config(restart='dead_grace = "3s"'))
     scripted_unit(restart="no")
     start_firebossd()
     wait("asked and passed once", passed)
@@ -148,7 +180,7 @@ def test_operator_asks_firebossd_for_a_restart():
 
 def test_operators_stop_ends_an_operation():
     """The stop comes while requests are drained: nothing is sent, and it stays stopped."""
-    healthy(restart='dead_grace = "1s"', more='adapter = "none"', drain="60s")
+    healthy(restart='dead_grace = "3s"', more='adapter = "none"', drain="60s")
     behave(chat="wrong", stop_delay=0.3)
     with held_request():
         canary(ok=(2,))
@@ -162,7 +194,7 @@ def test_operators_stop_ends_an_operation():
 
 def test_queued_stop_job_wins():
     """A stop job runs when our turn comes: nothing is sent, the operator wins."""
-    healthy(restart='dead_grace = "1s"', more='adapter = "none"', drain="60s")
+    healthy(restart='dead_grace = "3s"', more='adapter = "none"', drain="60s")
     drop_in("[Service]\nTimeoutStopSec=60s\n", unit=UNIT)
     behave(chat="wrong", stop_delay=-1)
     with held_request():
@@ -181,7 +213,7 @@ def test_queued_stop_job_wins():
 
 def test_exit_0_under_restart_on_failure():
     """systemd does not restart what exits 0 under Restart=on-failure: firebossd does, once, charged."""
-    configure(engine_config(restart='dead_grace = "1s"'))
+    configure(engine_config(restart='dead_grace = "3s"'))
     scripted_unit(restart="on-failure")
     start_firebossd()
     wait("asked and passed once", passed)
@@ -199,7 +231,7 @@ def test_exit_0_under_restart_on_failure():
 
 def test_six_deaths_without_systemds_restart():
     """Started at most as often as the budget allows, then a page, and no loop."""
-    configure(engine_config(restart='dead_grace = "1s"'))
+    configure(engine_config(restart='dead_grace = "3s"'))
     scripted_unit(restart="no")
     start_firebossd()
     wait("asked and passed once", passed)
@@ -227,7 +259,7 @@ def passed_in_this_life():
 
 
 def test_start_limit_is_not_fought():
-    configure(engine_config(restart='dead_grace = "1s"'))
+    configure(engine_config(restart='dead_grace = "3s"'))
     scripted_unit(head="StartLimitIntervalSec=1h\nStartLimitBurst=3")
     start_firebossd()
     wait("asked and passed once", passed)
@@ -256,7 +288,7 @@ def test_engine_that_ignores_sigterm():
 
 def test_engine_that_does_not_come_up_again():
     """The restart takes it down and it fails to start: it is started once more, then paged for."""
-    healthy(restart='dead_grace = "1s"')
+    healthy(restart='dead_grace = "3s"')
     drop_in("[Service]\nRestart=no\nExecStartPre=/bin/sh -c 'test ! -e /run/broken'\n", unit=UNIT)
     write("/run/broken", "")
     behave(chat="wrong")
