@@ -108,10 +108,7 @@ void conclude_operation(const Policy& policy, State& state, OperationEnd end, st
   // An action that never began, or that somebody else's word overtook, has used nothing up.
   const bool overtaken = end == OperationEnd::kAbandoned && !(operation.action == ActionKind::kStart &&
                                                               state.life && state.life->id == operation.life);
-  // Nor has a job that was refused: the life that it was to end is still there.
-  const bool untouched = operation.action != ActionKind::kStart && operation.new_life.empty() && state.life &&
-                         state.life->end == LifeEnd::kAlive && state.life->id == operation.life;
-  if (charge != state.charges.end() && (overtaken || untouched || !operation.job_begun))
+  if (charge != state.charges.end() && (overtaken || !operation.job_begun))
     state.charges.erase(charge);
   else if (charge != state.charges.end() && end == OperationEnd::kClean)
     charge->clean_at = state.now;

@@ -199,6 +199,17 @@ void reduce_life_ended(const Policy& policy, State& state, const LifeEnded& even
     state.missing_roles.clear();
     std::erase_if(state.open_alerts, [](const auto& alert) { return alert.first == "overdue"; });
   }
+  // What was dead already, or waited for systemd to start it again, has been stopped: the operator wants it
+  // so.
+  const bool stopped_after = !first && life.end == LifeEnd::kDeath && event.stop_job.value_or(false) &&
+                             !event.restart_job.value_or(false);
+  if (stopped_after) {
+    drop_waiting(state);
+    life.end = LifeEnd::kOnPurpose;
+    state.asked.reset();
+    std::erase_if(state.open_alerts,
+                  [](const auto& alert) { return alert.first == "R4/dead" || alert.first == "R6/dead"; });
+  }
   life.result = event.result.empty() ? life.result : event.result;
   life.start_limit = life.start_limit || limit;
   life.auto_restart = event.auto_restart ? event.auto_restart : life.auto_restart;
@@ -209,7 +220,8 @@ void reduce_life_ended(const Policy& policy, State& state, const LifeEnded& even
     conclude_operation(policy, state,
                        life.end == LifeEnd::kDeath ? OperationEnd::kFailed : OperationEnd::kAbandoned,
                        fmt::format("life {} ended before it was verified", life.id));
-  else if (ours && state.operation->step < Step::kJob && state.operation->action != ActionKind::kStart)
+  else if (ours && state.operation->step < Step::kJob &&
+           (stopped_after || state.operation->action != ActionKind::kStart))
     conclude_operation(policy, state, OperationEnd::kAbandoned, "the life ended before the job was sent");
   else if (ours && life.end == LifeEnd::kOnPurpose)
     conclude_operation(policy, state, OperationEnd::kAbandoned,

@@ -319,5 +319,26 @@ TEST_F(MissingRole, IsActedOnOnceInObserve) {
   EXPECT_EQ(engine_.state.shadow_charges.size(), 2U);
 }
 
+// How a crash loop is ended by hand: the stop comes after the death, while systemd or we are about to start
+// it again.
+TEST(StopAfterDeathTest, IsTheOperatorsWord) {
+  for (const bool auto_restart : {false, true}) {
+    Engine engine;
+    engine.healthy("a");
+    engine.died(1000, "a", auto_restart);
+    EXPECT_EQ(engine.state.life->end, LifeEnd::kDeath);
+    const LifeEnded stop{.life = "a",
+                         .result = "success",
+                         .exit_status = 0,
+                         .stop_job = true,
+                         .restart_job = false,
+                         .auto_restart = false};
+    EXPECT_THAT(said(engine.feed(1002, stop)), Contains(StartsWith("no_action down_on_purpose")));
+    EXPECT_EQ(engine.state.life->end, LifeEnd::kOnPurpose);
+    engine.run_until(2000);
+    EXPECT_FALSE(engine.state.operation.has_value());
+  }
+}
+
 }  // namespace
 }  // namespace fireboss::policy
