@@ -99,16 +99,6 @@ def test_stop_of_what_waits_for_its_restart():
     stays("nobody repairs it", lambda: unit_property("ActiveState") in ("inactive", "failed") and not actions(), 6)
 
 
-def test_stop_of_what_is_dead():
-    healthy(restart='dead_grace = "3s"')
-    drop_in("[Service]\nRestart=no\n", unit=UNIT)
-    os.kill(main_pid(), 9)
-    wait("dead", lambda: unit_property("ActiveState") == "failed")
-    run("systemctl", "stop", UNIT)
-    run("systemctl", "reset-failed", UNIT)
-    stays("nobody repairs it", lambda: unit_property("ActiveState") == "inactive" and not actions(), 7)
-
-
 def test_an_engine_without_a_name_is_none():
     """`fireboss restart "$ENGINE"` with the variable unset."""
     healthy()
