@@ -114,7 +114,7 @@ TEST_F(EndOfLife, IsPagedWhereSystemdsScheduledStartDoesNotComeWithinTheReadyDea
 
 TEST_F(EndOfLife, ToldTwiceStaysWhatAndWhenItWas) {
   engine_.died(1000, "a", {});
-  engine_.feed(1005, ended("a", true));
+  engine_.died(1005, "a", {});
   EXPECT_EQ(engine_.state.life->end, LifeEnd::kDeath);
   EXPECT_EQ(engine_.state.life->ended, at(1000));
   engine_.run_until(1010);
