@@ -49,6 +49,10 @@ void write_string(std::string_view text, std::string& out) {
 
 // repr(float): the shortest digits that read back, in scientific form below 1e-4 and from 1e16 on.
 void write_double(double value, std::string& out) {
+  if (std::isinf(value)) {  // what 1e400 is read as; Python does the same
+    out += value < 0 ? "-Infinity" : "Infinity";
+    return;
+  }
   char digits[64];
   const double size = std::fabs(value);
   const bool scientific = value != 0 && (size < 1e-4 || size >= 1e16);

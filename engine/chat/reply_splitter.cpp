@@ -1,6 +1,7 @@
 #include "engine/chat/reply_splitter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -12,13 +13,27 @@ namespace {
 constexpr std::string_view kOpen = "<tool_call>";
 constexpr std::string_view kClose = "</tool_call>";
 
+// JSON has no infinity, though 1e400 is read as one: it could not be written again.
+bool is_finite(const boost::json::value& value) {
+  if (const auto* number = value.if_double()) {
+    return std::isfinite(*number);
+  }
+  if (const auto* array = value.if_array()) {
+    return std::ranges::all_of(*array, is_finite);
+  }
+  const auto* object = value.if_object();
+  return object == nullptr ||
+         std::ranges::all_of(*object, [](const auto& member) { return is_finite(member.value()); });
+}
+
 std::optional<ToolCall> read_call(std::string_view text) {
   boost::system::error_code error;
   const auto value = boost::json::parse(text, error);
   const auto* object = error ? nullptr : value.if_object();
   const auto* name = object == nullptr ? nullptr : object->if_contains("name");
   const auto* arguments = object == nullptr ? nullptr : object->if_contains("arguments");
-  if (name == nullptr || !name->is_string() || arguments == nullptr || !arguments->is_object()) {
+  if (name == nullptr || !name->is_string() || arguments == nullptr || !arguments->is_object() ||
+      !is_finite(*arguments)) {
     return std::nullopt;
   }
   return ToolCall{.name = std::string(name->get_string()), .arguments = boost::json::serialize(*arguments)};

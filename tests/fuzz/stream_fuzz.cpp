@@ -102,7 +102,16 @@ void check(std::string_view input) {
   const auto whole = exchange(stream, {bytes});
   const auto pieces = exchange(stream, fuzz::pieces_of(bytes, 6));
   hold(whole.http_status == pieces.http_status, "pieces make a difference to the status");
-  hold(whole.fault == pieces.fault, "pieces make a difference to the fault");
+  // A head without an end: Beast looks into it only where it comes in one piece. Broken off either
+  // way.
+  const bool headless = bytes.find("\r\n\r\n") == std::string_view::npos &&
+                        whole.fault != canary::Fault::kNone && pieces.fault != canary::Fault::kNone;
+  if (whole.fault != pieces.fault && headless) {
+    return;
+  }
+  if (whole.fault != pieces.fault) {
+    fuzz::broken("pieces make a difference to the fault: " + whole.error + " or " + pieces.error);
+  }
   hold(whole.body == pieces.body, "pieces make a difference to the body");
   hold(whole.stream == pieces.stream, "pieces make a difference to what it is taken for");
   hold(whole.body.size() <= kMaxBody, "a body over the limit");

@@ -24,6 +24,7 @@ TEST(PythonJson, EscapesLikePython) {
 TEST(PythonJson, WritesFloatsLikePython) {
   EXPECT_EQ(written("[1.0, 0.1, 1e15, 1e16, 1.5e300, 0.0001, 0.00001, -0.0]"),
             "[1.0, 0.1, 1000000000000000.0, 1e+16, 1.5e+300, 0.0001, 1e-05, -0.0]");
+  EXPECT_EQ(written("[1e400, -1e400]"), "[Infinity, -Infinity]");
 }
 
 }  // namespace
