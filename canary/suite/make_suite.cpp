@@ -307,7 +307,7 @@ class Maker {
         for (const Variant& variant : known) {
           names.append(names.empty() ? "" : ", ").append(variant.name);
         }
-        problem("variants", "'" + name + "' is none of " + names);
+        problem("variants", std::string("'").append(name).append("' is none of ").append(names));
       } else if (!seen.insert(name).second) {
         problem("variants", "'" + name + "' is named twice");
       } else {

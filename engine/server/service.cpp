@@ -142,7 +142,7 @@ tl::expected<std::string, Refusal> Service::change_faults(std::string_view body)
         }
         settings.push_back(*setting);
       } else if (text == "*") {
-        cleared.push_back(std::nullopt);
+        cleared.emplace_back(std::nullopt);
       } else if (const auto fault = fault_named(text)) {
         cleared.push_back(fault);
       } else {

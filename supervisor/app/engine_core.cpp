@@ -87,7 +87,7 @@ std::optional<policy::PendingAction> EngineCore::pending() const {
   return policy::PendingAction{state_.operation->action, state_.operation->life, state_.operation->step};
 }
 
-void EngineCore::feed(policy::EventBody body, std::vector<ports::RawReply> raw_replies,
+void EngineCore::feed(const policy::EventBody& body, std::vector<ports::RawReply> raw_replies,
                       std::vector<ports::DayCount> counts) {
   // The restored state may be of another boot, whose clock was ahead of this one's: until DaemonStarted has
   // told so, its times and timers mean nothing.

@@ -30,7 +30,7 @@ class EngineCore {
   [[nodiscard]] std::optional<policy::PendingAction> pending() const;
 
   // What happened, now. Timers that are due come first.
-  void feed(policy::EventBody body, std::vector<ports::RawReply> raw_replies = {},
+  void feed(const policy::EventBody& body, std::vector<ports::RawReply> raw_replies = {},
             std::vector<ports::DayCount> counts = {});
   void run_due_timers();
   [[nodiscard]] std::optional<MonoTime> next_timer() const;

@@ -229,10 +229,10 @@ void EngineSupervisor::take_events(std::vector<policy::EventBody> events) {
   wake();
 }
 
-void EngineSupervisor::feed(policy::EventBody body, std::vector<ports::RawReply> raw,
+void EngineSupervisor::feed(const policy::EventBody& body, std::vector<ports::RawReply> raw,
                             std::vector<ports::DayCount> counts) {
   const bool was_recording = core_.recording();
-  core_.feed(std::move(body), std::move(raw), std::move(counts));
+  core_.feed(body, std::move(raw), std::move(counts));
   if (was_recording && !core_.recording()) {
     record_backoff_ = kRecordRetryFirst;
     record_retry_ = ports_.clock.mono() + record_backoff_;

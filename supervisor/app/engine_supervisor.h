@@ -110,7 +110,7 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   void on_news(const ports::UnitNews& news);
   void take_snapshot(const ports::UnitSnapshot& snapshot);
   void take_events(std::vector<policy::EventBody> events);
-  void feed(policy::EventBody body, std::vector<ports::RawReply> raw = {},
+  void feed(const policy::EventBody& body, std::vector<ports::RawReply> raw = {},
             std::vector<ports::DayCount> counts = {});
   void hear_of_the_past();
   void follow_journal();

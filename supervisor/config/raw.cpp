@@ -222,7 +222,7 @@ std::string Diagnostic::text() const {
 }
 
 // A message quotes what the file says: it stays on its line of the log, and on the screen.
-void Findings::add(std::vector<Diagnostic>& list, const Place& place, std::string message) {
+void Findings::add(std::vector<Diagnostic>& list, const Place& place, const std::string& message) {
   list.push_back({place.file, place.line, place.column, one_line(message, 600)});
 }
 

@@ -31,7 +31,7 @@ class Findings {
   [[nodiscard]] const std::vector<Diagnostic>& warnings() const { return warnings_; }
 
  private:
-  static void add(std::vector<Diagnostic>& list, const Place& place, std::string message);
+  static void add(std::vector<Diagnostic>& list, const Place& place, const std::string& message);
   std::vector<Diagnostic> errors_, warnings_;
 };
 

@@ -97,7 +97,7 @@ std::string times(double number) {
 std::string rule_text(const PlanInput& input) {
   switch (input.rule) {
     case PlanRule::kKOfN: {
-      const std::string restart = fmt::format("restart at {} of {} calls wrong", input.k, input.n);
+      std::string restart = fmt::format("restart at {} of {} calls wrong", input.k, input.n);
       if (input.k == 1) {
         return restart;
       }

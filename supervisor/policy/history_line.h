@@ -126,7 +126,7 @@ class HistoryLine {
     return value.value_or(Enum{});
   }
   std::string one_of(const char* key, std::initializer_list<std::string_view> allowed) {
-    const auto value = text(key).value_or("");
+    auto value = text(key).value_or("");
     if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
       std::string words;
       for (const auto option : allowed)

@@ -130,7 +130,7 @@ std::optional<Want> want_recycle(const Policy& policy, const State& state) {
               .charged = false};
 }
 
-Decision decision_on(const Want& want, const State& state, DecisionKind kind, std::string follows) {
+Decision decision_on(const Want& want, const State& state, DecisionKind kind, const std::string& follows) {
   Decision decision;
   decision.kind = kind;
   decision.reason = want.rule + " " + want.what + (follows.empty() ? "" : "; " + follows);
@@ -151,8 +151,8 @@ DecisionKind kind_of(ActionKind action) {
   return action == ActionKind::kRecycle ? DecisionKind::kRecycle : DecisionKind::kRestart;
 }
 
-Decision deferred(const Want& want, const State& state, std::string by, std::string follows) {
-  auto decision = decision_on(want, state, DecisionKind::kDefer, std::move(follows));
+Decision deferred(const Want& want, const State& state, std::string by, const std::string& follows) {
+  auto decision = decision_on(want, state, DecisionKind::kDefer, follows);
   decision.by = std::move(by);
   return decision;
 }

@@ -37,9 +37,9 @@ struct Drill {
     static const Drill kDrill = [] {
       const auto path = FIREBOSS_SOURCE_DIR "/engine/models/drill/drill-f16.gguf";
       const auto file = MappedFile::open(path);
-      auto tokenizer = Tokenizer::load(Gguf::parse(file.value().bytes(), path).value()).value();
-      const auto tokens = ChatTokens::find(tokenizer).value();
-      return Drill{std::move(tokenizer), tokens};
+      auto loaded = Tokenizer::load(Gguf::parse(file.value().bytes(), path).value()).value();
+      const auto found = ChatTokens::find(loaded).value();
+      return Drill{std::move(loaded), found};
     }();
     return kDrill;
   }

@@ -276,7 +276,8 @@ void Mutator::binary(std::string& text) {
   if (one_in(2)) {  // near what is there: a length that is one too large
     std::uint64_t old = 0;
     std::memcpy(&old, text.data() + at, size);
-    value = old + (one_in(2) ? 1 : -1) * static_cast<std::uint64_t>(1 + below(8));
+    value =
+        old + (one_in(2) ? std::uint64_t{1} : ~std::uint64_t{0}) * static_cast<std::uint64_t>(1 + below(8));
   }
   std::memcpy(text.data() + at, &value, size);
 }

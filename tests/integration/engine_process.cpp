@@ -1,6 +1,7 @@
 #include "tests/integration/engine_process.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -8,7 +9,6 @@
 #include <fstream>
 #include <iterator>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sstream>
 #include <sys/socket.h>

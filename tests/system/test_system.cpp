@@ -41,10 +41,11 @@ std::string SystemTest::property(const std::string& unit, const std::string& nam
 }
 
 const ports::UnitSnapshot* News::last_snapshot() const {
-  for (auto news = all.rbegin(); news != all.rend(); ++news)
-    if (const auto* snapshot = std::get_if<ports::UnitSnapshot>(&*news))
-      return snapshot;
-  return nullptr;
+  const ports::UnitSnapshot* last = nullptr;
+  for (const auto& news : all)
+    if (const auto* snapshot = std::get_if<ports::UnitSnapshot>(&news))
+      last = snapshot;
+  return last;
 }
 
 std::size_t News::count_snapshots() const {

@@ -56,7 +56,7 @@ Result<void> Follower::open() {
   if (!handle)
     return fail(handle.error());
   auto* j = handle->get();
-  if (const auto matched = match_unit(j, wanted_.unit, wanted_.invocation_id); !matched)
+  if (auto matched = match_unit(j, wanted_.unit, wanted_.invocation_id); !matched)
     return matched;
   // before the first read: from here on the kernel tells of new files
   const int fd = sd_journal_get_fd(j);

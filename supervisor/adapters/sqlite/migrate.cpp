@@ -68,7 +68,7 @@ Result<void> back_up(Database& from, const std::string& path,
     // One file that is complete by itself, without a write-ahead log beside it.
     return (*to)->execute("PRAGMA journal_mode = DELETE");
   }();
-  const auto synced = made ? sync_path(temporary, O_RDONLY) : made;
+  auto synced = made ? sync_path(temporary, O_RDONLY) : made;
   if (!synced) {
     std::filesystem::remove(temporary, ignored);
     return synced;

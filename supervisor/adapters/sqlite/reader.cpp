@@ -155,6 +155,7 @@ struct Reader::Statements {
 
 std::vector<std::string> Reader::statements() {
   std::vector<std::string> out;
+  out.reserve(kQueries);
   for (int query = 0; query < kQueries; ++query)
     out.push_back(sql_of(static_cast<Query>(query)));
   return out;

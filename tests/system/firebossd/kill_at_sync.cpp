@@ -1,10 +1,10 @@
 // Loaded into firebossd by LD_PRELOAD: kills it as with `kill -9` at the nth call of fsync or fdatasync from
 // now on, which is the nth transaction of the record. The number stands in a file; without the file nothing
 // happens.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <signal.h>
 #include <unistd.h>
 
 namespace {

@@ -37,13 +37,13 @@ struct Drill {
   static const Drill& get() {
     static const Drill* const kDrill = [] {
       const auto path = drill_path("drill-f16.gguf").string();
-      auto file = MappedFile::open(path);
-      auto gguf = Gguf::parse(file.value().bytes(), path);
-      auto weights = Weights::load(gguf.value());
-      auto tokenizer = Tokenizer::load(*gguf);
-      const auto tokens = ChatTokens::find(tokenizer.value());
-      return new Drill{std::move(*file), std::move(*gguf), std::move(weights.value()), std::move(*tokenizer),
-                       tokens.value()};
+      auto mapped = MappedFile::open(path);
+      auto parsed = Gguf::parse(mapped.value().bytes(), path);
+      auto loaded = Weights::load(parsed.value());
+      auto texts = Tokenizer::load(*parsed);
+      const auto found = ChatTokens::find(texts.value());
+      return new Drill{std::move(*mapped), std::move(*parsed), std::move(loaded.value()), std::move(*texts),
+                       found.value()};
     }();
     return *kDrill;
   }

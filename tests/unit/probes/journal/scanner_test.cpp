@@ -102,7 +102,7 @@ TEST(ScannerTest, SignatureThatMatchesNothingAtAllEndsToo) {
   const auto set =
       SignatureSet::parse("[[signature]]\nname = 'all'\nclass = 'stall'\nmatch = '|x'\n", "test");
   ASSERT_TRUE(set) << set.error().message;
-  for (const std::size_t size : {1, 3, 100}) {
+  for (const std::size_t size : {1U, 3U, 100U}) {
     Scanner scanner(*set);
     const std::string_view text = "a\n\nb\r\n\n";
     for (std::size_t at = 0; at < text.size(); at += size)
