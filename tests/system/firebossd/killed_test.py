@@ -4,8 +4,8 @@ from stage import *  # noqa: F403
 KILL = "/var/cache/fireboss/kill-at-sync"
 
 
-def ready_to_be_killed():
-    configure(engine_config(restart='budget = 100\nready_deadline = "60s"'))
+def ready_to_be_killed(restart='budget = 100\nready_deadline = "60s"'):
+    configure(engine_config(restart=restart))
     scripted_unit()
     drop_in(f"[Service]\nRestartSec=50ms\nEnvironment=LD_PRELOAD={HERE}/libkill_at_sync.so\n")
     start_firebossd()
