@@ -25,8 +25,8 @@ struct Place {
 // Collects what is wrong, so that one pass tells everything.
 class Findings {
  public:
-  void error(const Place& place, std::string message) { add(errors_, place, std::move(message)); }
-  void warn(const Place& place, std::string message) { add(warnings_, place, std::move(message)); }
+  void error(const Place& place, const std::string& message) { add(errors_, place, message); }
+  void warn(const Place& place, const std::string& message) { add(warnings_, place, message); }
   [[nodiscard]] const std::vector<Diagnostic>& errors() const { return errors_; }
   [[nodiscard]] const std::vector<Diagnostic>& warnings() const { return warnings_; }
 
