@@ -3,21 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/random.h>
-#include <unistd.h>
 
-#include "base/os/file_descriptor.h"
+#include "base/os/credential.h"
 #include "canary/suite/ask.h"
 #include "supervisor/app/redact.h"
 
 namespace fireboss::app {
 namespace asio = boost::asio;
 namespace {
-
-constexpr std::size_t kMaxKey = 64 * 1024;
 
 Result<canary::RandomBytes> random_bytes() {
   canary::RandomBytes bytes{};
@@ -63,27 +58,7 @@ Result<std::string> CanarySession::api_key() const {
   const auto& name = engine_.suite.api_key_credential;
   if (name.empty())
     return std::string();
-  const char* directory = std::getenv("CREDENTIALS_DIRECTORY");
-  if (directory == nullptr)
-    return fail(ErrorCode::kNotFound,
-                "credential '" + name + "': firebossd was started without credentials: add LoadCredential=" +
-                    name + ":PATH to firebossd.service");
-  const auto path = std::string(directory) + "/" + name;
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file)
-    return fail(ErrorCode::kNotFound, "credential '" + name + "': " + path + ": " + std::strerror(errno) +
-                                          ": add LoadCredential=" + name + ":PATH to firebossd.service");
-  std::string key(kMaxKey, '\0');
-  const auto got = read(file.get(), key.data(), key.size());
-  if (got < 0)
-    return fail(ErrorCode::kDenied, "credential '" + name + "': " + path + ": " + std::strerror(errno));
-  key.resize(static_cast<std::size_t>(got));
-  while (!key.empty() && (key.back() == '\n' || key.back() == '\r' || key.back() == ' '))
-    key.pop_back();
-  if (key.empty() || key.find_first_of("\r\n") != std::string::npos)
-    return fail(ErrorCode::kInvalid,
-                "credential '" + name + "' is empty or has several lines: it must hold one key");
-  return key;
+  return read_credential(name, "firebossd.service");
 }
 
 Result<void> CanarySession::credential() const {

@@ -9,6 +9,8 @@
 #include <boost/url/url_view.hpp>
 
 #include "base/hash.h"
+#include "supervisor/config/build_alerts.h"
+#include "supervisor/config/checks.h"
 #include "supervisor/config/load_suite.h"
 #include "supervisor/config/users.h"
 #include "supervisor/policy/keys.h"
@@ -18,39 +20,6 @@ namespace {
 
 constexpr std::uint64_t kLeastRawReply = 1 << 10, kMostRawReply = 1 << 20;
 constexpr std::size_t kMaxSocketPath = 107;  // sun_path less its closing zero
-
-// Index of the word that the key has; `fallback` without the key, or when it is none of them (told).
-int word(const RawSection& section, std::string_view key, std::span<const std::string_view> words,
-         int fallback, Findings& findings) {
-  const auto* text = section.text(key);
-  if (text == nullptr)
-    return fallback;
-  const auto found = std::find(words.begin(), words.end(), *text);
-  if (found == words.end()) {
-    findings.error(section.where(key),
-                   "'" + std::string(key) + "' must be one of " + quoted(words) + ", not \"" + *text + "\"");
-    return fallback;
-  }
-  return static_cast<int>(found - words.begin());
-}
-
-bool no_control_bytes(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f;
-  });
-}
-
-void absolute_path(const RawSection& section, std::string_view key, std::string& into, Findings& findings) {
-  const auto* text = section.text(key);
-  if (text == nullptr)
-    return;
-  if (text->empty() || text->front() != '/' || !no_control_bytes(*text) || text->back() == '/')
-    findings.error(
-        section.where(key),
-        "'" + std::string(key) + "' must be an absolute path of a file, such as /var/lib/fireboss/x");
-  into = *text;
-}
 
 // What is wrong with a unit name, "" if nothing. Systemd's own rules, services only.
 std::string unit_problem(std::string_view unit) {
@@ -70,13 +39,6 @@ std::string unit_problem(std::string_view unit) {
   if (unit.find("@.service") != std::string_view::npos)
     return "is a template: name one instance of it, such as vllm@0.service";
   return "";
-}
-
-bool valid_host(std::string_view host) {
-  return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == ':' || c == '_';
-  });
 }
 
 class EngineBuilder {
@@ -318,6 +280,8 @@ Config build(RawConfig raw, Findings& findings) {
   build_daemon(raw.daemon, config, findings);
   for (auto& engine : raw.engines)
     config.engines.push_back(EngineBuilder(engine, findings).build());
+  config.alerts = build_alerts(raw, findings);
+  build_heartbeats(raw, config.engines, findings);
   check_duplicates(raw, config.engines, findings);
   return config;
 }

@@ -9,12 +9,38 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "canary/suite/suite.h"
+#include "supervisor/policy/decision.h"
 #include "supervisor/policy/policy.h"
 
 namespace fireboss::config {
 
 enum class ListenerCheck { kScope, kAny };
 enum class Adapter { kAuto, kVllm, kLlamaServer, kFirebossEngine, kSglang, kNone };
+
+// Where something is sent over HTTP. A URL that is a secret (most webhooks' are) stands in a credential.
+struct HttpTarget {
+  std::string url;             // http:// or https://; "": url_credential names a credential that holds it
+  std::string url_credential;  // name of a systemd credential
+  std::string ca_file;         // "": the system's certificate authorities
+};
+
+enum class SinkType { kWebhook, kAlertmanager, kExec, kJournal };
+struct AlertSink {
+  std::string name;  // [alerts.sink.NAME]
+  SinkType type = SinkType::kWebhook;
+  HttpTarget target;             // of webhook and alertmanager
+  std::string token_credential;  // ... their bearer token; "": none
+  policy::Severity least = policy::Severity::kInfo;
+  bool send_resolved = true;
+  Millis repeat{0};                    // a firing alert is told again that often; 0: once
+  std::vector<std::string> command;    // of exec: program and arguments
+  std::string user = "fireboss-hook";  // ... and who it runs as
+};
+struct Alerts {
+  std::string host;  // as alerts name this machine; "": its host name
+  std::string link;  // put into every alert, such as a runbook's URL
+  std::vector<AlertSink> sinks;
+};
 
 struct Engine {
   std::string name;                // [engine.NAME]
@@ -29,7 +55,11 @@ struct Engine {
   canary::Suite suite;
   policy::Policy policy;
   std::string policy_hash;  // SHA-256 hex of policy::canonical_text
+  // Told of every canary run, healthchecks.io's way; of [engine.NAME.heartbeat], else of [heartbeat], whose
+  // URL may hold kEnginePlaceholder.
+  std::optional<HttpTarget> heartbeat;
 };
+inline constexpr std::string_view kEnginePlaceholder = "{engine}";
 
 struct Config {
   std::string database = "/var/lib/fireboss/fireboss.db";
@@ -41,6 +71,7 @@ struct Config {
   std::string lock_directory = "/run/fireboss";  // a lock per unit against a second firebossd
   std::string log_level = "info";
   std::uint64_t raw_reply_bytes = 65536;  // kept of one failed reply at most
+  Alerts alerts;
   std::vector<Engine> engines;
   std::vector<std::string> files;  // what was read, in order
 };

@@ -14,6 +14,10 @@ constexpr std::array<std::string_view, 2> kListeners{"scope", "any"};
 constexpr std::array<std::string_view, 6> kAdapters{"auto",   "vllm", "llama-server", "fireboss-engine",
                                                     "sglang", "none"};
 constexpr std::array<std::string_view, 5> kLogLevels{"trace", "debug", "info", "warning", "error"};
+constexpr std::array<std::string_view, 4> kSinkTypes{"webhook", "alertmanager", "exec", "journal"};
+constexpr std::array<std::string_view, 3> kSeverities{"info", "warning", "critical"};
+static_assert(static_cast<int>(SinkType::kJournal) == 3 &&
+              static_cast<int>(policy::Severity::kCritical) == 2);
 static_assert(static_cast<int>(ListenerCheck::kAny) == 1 && static_cast<int>(Adapter::kNone) == 5);
 
 std::string one_of(std::span<const std::string_view> words) {
@@ -41,6 +45,58 @@ std::vector<KeyInfo> make_daemon_keys() {
       {"log_level", text, one_of(kLogLevels), defaults.log_level, "Least severity of firebossd's own log"},
       {"raw_reply_bytes", text, "size 1KiB to 1MiB", format_size(defaults.raw_reply_bytes),
        "Kept of the body of one failed reply at most"},
+  };
+  sort(keys);
+  return keys;
+}
+
+std::vector<KeyInfo> make_alert_keys() {
+  const auto text = ValueType::kText;
+  std::vector<KeyInfo> keys{
+      {"host", text, "text", "", "What alerts call this machine; not set: its host name"},
+      {"link", text, "URL", "", "Put into every alert, such as a runbook or a dashboard"},
+  };
+  sort(keys);
+  return keys;
+}
+
+std::vector<KeyInfo> make_sink_keys() {
+  const auto text = ValueType::kText;
+  const AlertSink defaults;
+  std::vector<KeyInfo> keys{
+      {"ca_file", text, "absolute path", "",
+       "webhook, alertmanager: certificate authorities (PEM) to trust instead of the system's"},
+      {"command", ValueType::kTextList, "list of texts", "",
+       "exec: program and arguments; the alert comes on its standard input; required"},
+      {"repeat", text, "duration 10s to 7d", "",
+       "An alert that is still firing is told again that often; not set: once, but alertmanager 1m"},
+      {"send_resolved", ValueType::kBoolean, "true or false", "true",
+       "Tell too when an alert that was told is over"},
+      {"severity", text, one_of(kSeverities), "info", "Least severity that is told"},
+      {"token_credential", text, "text", "",
+       "webhook, alertmanager: name of the systemd credential (LoadCredential=) with a bearer token"},
+      {"type", text, one_of(kSinkTypes), "", "What is spoken there; required"},
+      {"url", text, "URL", "",
+       "webhook, alertmanager: http:// or https://, an Alertmanager's without /api/v2; required, or "
+       "url_credential"},
+      {"url_credential", text, "text", "",
+       "webhook, alertmanager: name of the systemd credential that holds the URL, where that is a secret"},
+      {"user", text, "text", defaults.user, "exec: who the command runs as"},
+  };
+  sort(keys);
+  return keys;
+}
+
+std::vector<KeyInfo> make_heartbeat_keys() {
+  const auto text = ValueType::kText;
+  std::vector<KeyInfo> keys{
+      {"ca_file", text, "absolute path", "",
+       "Certificate authorities (PEM) to trust instead of the system's"},
+      {"url", text, "URL", "",
+       "Ping URL of every engine without one of its own, in the form of healthchecks.io; {engine} becomes "
+       "the engine's name, and must be there if they are several"},
+      {"url_credential", text, "text", "",
+       "Name of the systemd credential that holds that URL, instead of url"},
   };
   sort(keys);
   return keys;
@@ -122,6 +178,10 @@ std::vector<KeyInfo> make_engine_keys() {
   std::vector<KeyInfo> keys{
       {"adapter", text, one_of(kAdapters), "auto",
        "Whose metrics the engine speaks; auto: told by what it answers"},
+      {"heartbeat.url", text, "URL", "",
+       "Ping URL of this engine, in the form of healthchecks.io, instead of [heartbeat]"},
+      {"heartbeat.url_credential", text, "text", "",
+       "Name of the systemd credential that holds that URL, instead of heartbeat.url"},
       {"host", text, "text", defaults.host, "Where the API listens"},
       {"listener", text, one_of(kListeners), "scope",
        "scope: neither key nor prompt is sent unless the port's listener is a process of the engine; any: "
@@ -147,6 +207,8 @@ std::string_view to_string(ValueType type) {
       return "text";
     case ValueType::kInteger:
       return "whole number";
+    case ValueType::kBoolean:
+      return "true or false";
     case ValueType::kTextList:
       return "list of texts";
     case ValueType::kTextMap:
@@ -163,6 +225,25 @@ std::span<const KeyInfo> engine_keys() {
   static const auto keys = make_engine_keys();
   return keys;
 }
+std::span<const KeyInfo> alert_keys() {
+  static const auto keys = make_alert_keys();
+  return keys;
+}
+std::span<const KeyInfo> sink_keys() {
+  static const auto keys = make_sink_keys();
+  return keys;
+}
+std::span<const KeyInfo> heartbeat_keys() {
+  static const auto keys = make_heartbeat_keys();
+  return keys;
+}
+std::vector<SectionInfo> sections() {
+  return {{"daemon", daemon_keys()},
+          {"alerts", alert_keys()},
+          {"alerts.sink.NAME", sink_keys()},
+          {"heartbeat", heartbeat_keys()},
+          {"engine.NAME", engine_keys()}};
+}
 
 std::span<const std::string_view> listener_words() {
   return kListeners;
@@ -172,6 +253,13 @@ std::span<const std::string_view> adapter_words() {
 }
 std::span<const std::string_view> log_level_words() {
   return kLogLevels;
+}
+
+std::span<const std::string_view> sink_type_words() {
+  return kSinkTypes;
+}
+std::span<const std::string_view> severity_words() {
+  return kSeverities;
 }
 
 std::string quoted(std::span<const std::string_view> words) {

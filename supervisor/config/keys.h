@@ -8,8 +8,8 @@
 
 namespace fireboss::config {
 
-enum class ValueType { kText, kInteger, kTextList, kTextMap };
-// "text", "whole number", "list of texts", "table of texts"
+enum class ValueType { kText, kInteger, kBoolean, kTextList, kTextMap };
+// "text", "whole number", "true or false", "list of texts", "table of texts"
 [[nodiscard]] std::string_view to_string(ValueType type);
 
 struct KeyInfo {
@@ -21,13 +21,25 @@ struct KeyInfo {
 };
 
 // Sorted by name.
-[[nodiscard]] std::span<const KeyInfo> daemon_keys();  // [daemon]
-[[nodiscard]] std::span<const KeyInfo> engine_keys();  // [engine.NAME], suite and policy included
+[[nodiscard]] std::span<const KeyInfo> daemon_keys();     // [daemon]
+[[nodiscard]] std::span<const KeyInfo> engine_keys();     // [engine.NAME], suite and policy included
+[[nodiscard]] std::span<const KeyInfo> alert_keys();      // [alerts]
+[[nodiscard]] std::span<const KeyInfo> sink_keys();       // [alerts.sink.NAME]
+[[nodiscard]] std::span<const KeyInfo> heartbeat_keys();  // [heartbeat]
+
+struct SectionInfo {
+  std::string_view name;  // as in its header, with NAME for what the operator calls it
+  std::span<const KeyInfo> keys;
+};
+// All of the above.
+[[nodiscard]] std::vector<SectionInfo> sections();
 
 // The words of a key that takes one of a few, in the order of the enum.
 [[nodiscard]] std::span<const std::string_view> listener_words();
 [[nodiscard]] std::span<const std::string_view> adapter_words();
 [[nodiscard]] std::span<const std::string_view> log_level_words();
+[[nodiscard]] std::span<const std::string_view> sink_type_words();
+[[nodiscard]] std::span<const std::string_view> severity_words();
 // "\"a\", \"b\""
 [[nodiscard]] std::string quoted(std::span<const std::string_view> words);
 

@@ -35,10 +35,13 @@ class Parser {
             static_cast<std::uint32_t>(region.begin.column)};
   }
 
-  // Everything in `table` under keys of `known`, with `prefix` in front, goes to `out`.
+  // Everything in `table` under keys of `known`, with `prefix` in front, goes to `out`; `but` is somebody
+  // else's.
   void read(const toml::table& table, const std::string& prefix, std::span<const KeyInfo> known,
-            RawSection& out) {
+            RawSection& out, std::string_view but = {}) {
     for (const auto& [key, node] : table) {
+      if (!but.empty() && key.str() == but)
+        continue;
       const auto name = prefix + std::string(key.str());
       const auto place = at(key.source());
       const auto* info = find(known, name);
@@ -93,8 +96,9 @@ class Parser {
       const std::string type(to_string(info.type));
       // "whole number 1 to 64" says the type already.
       const auto wanted = info.kind.starts_with(type) ? info.kind : type + " (" + info.kind + ")";
-      findings_.error(at(node.source()),
-                      "'" + info.name + "' must be a " + wanted + ", not " + type_name(node));
+      findings_.error(at(node.source()), "'" + info.name + "' must be " +
+                                             (info.type == ValueType::kBoolean ? "" : "a ") + wanted +
+                                             ", not " + type_name(node));
       out.refused.try_emplace(info.name, at(node.source()));
       return;
     }
@@ -117,6 +121,10 @@ class Parser {
       case ValueType::kInteger:
         if (const auto* number = node.as_integer())
           return number->get();
+        return std::nullopt;
+      case ValueType::kBoolean:
+        if (const auto* truth = node.as_boolean())
+          return truth->get();
         return std::nullopt;
       case ValueType::kTextList: {
         const auto* array = node.as_array();
@@ -176,7 +184,7 @@ class Parser {
   Findings& findings_;
 };
 
-bool valid_engine_name(std::string_view name) {
+bool valid_name(std::string_view name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
@@ -185,32 +193,54 @@ bool valid_engine_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), allowed);
 }
 
-void read_engines(Parser& parser, const toml::table& engines, RawConfig& raw, Findings& findings) {
-  for (const auto& [key, node] : engines) {
+// The tables [HEADER.NAME] of things that the operator names: engines, sinks. `what`: "engine", "an
+// engine's".
+struct Kind {
+  const char *what, *whose, *header;
+  std::span<const KeyInfo> keys;
+};
+template <typename Named>
+void read_named(Parser& parser, const toml::table& tables, const Kind& kind, std::vector<Named>& into,
+                Findings& findings) {
+  for (const auto& [key, node] : tables) {
     const std::string name(key.str());
     const auto place = parser.at(key.source());
     const auto* table = node.as_table();
     if (table == nullptr) {
-      findings.error(place, "'engine." + name + "' must be a table: write [engine.NAME] and its keys below");
+      findings.error(place, "'" + std::string(kind.header) + "." + name + "' must be a table: write [" +
+                                kind.header + ".NAME] and its keys below");
       continue;
     }
-    if (!valid_engine_name(name)) {
-      findings.error(place,
-                     "an engine's name has 1 to 64 letters, digits, '_', '-' or '.', and begins with a "
-                     "letter, a digit or '_'");
+    if (!valid_name(name)) {
+      findings.error(place, std::string(kind.whose) +
+                                " name has 1 to 64 letters, digits, '_', '-' or '.', and begins with a "
+                                "letter, a digit or '_'");
       continue;
     }
-    const auto before = std::find_if(raw.engines.begin(), raw.engines.end(),
-                                     [&](const RawEngine& engine) { return engine.name == name; });
-    if (before != raw.engines.end()) {
-      findings.error(place, "engine '" + name + "' is defined before, in " + before->section.place.file +
-                                " line " + std::to_string(before->section.place.line));
+    const auto before =
+        std::find_if(into.begin(), into.end(), [&](const Named& known) { return known.name == name; });
+    if (before != into.end()) {
+      findings.error(place, std::string(kind.what) + " '" + name + "' is defined before, in " +
+                                before->section.place.file + " line " +
+                                std::to_string(before->section.place.line));
       continue;
     }
-    RawEngine engine{.name = name, .section = {.place = place, .values = {}, .refused = {}, .entries = {}}};
-    parser.read(*table, "", engine_keys(), engine.section);
-    raw.engines.push_back(std::move(engine));
+    Named named{.name = name, .section = {.place = place, .values = {}, .refused = {}, .entries = {}}};
+    parser.read(*table, "", kind.keys, named.section);
+    into.push_back(std::move(named));
   }
+}
+
+void read_alerts(Parser& parser, const toml::table& alerts, RawConfig& raw, Findings& findings) {
+  constexpr std::string_view kSinks = "sink";
+  parser.read(alerts, "", alert_keys(), raw.alerts, kSinks);
+  const auto* sinks = alerts.get(kSinks);
+  if (sinks == nullptr)
+    return;
+  if (const auto* tables = sinks->as_table())
+    read_named(parser, *tables, {"sink", "a sink's", "alerts.sink", sink_keys()}, raw.sinks, findings);
+  else
+    findings.error(parser.at(sinks->source()), "'alerts.sink' must be a table: write [alerts.sink.NAME]");
 }
 
 }  // namespace
@@ -238,6 +268,10 @@ const std::int64_t* RawSection::integer(std::string_view key) const {
   const auto* value = find(key);
   return value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->value);
 }
+const bool* RawSection::boolean(std::string_view key) const {
+  const auto* value = find(key);
+  return value == nullptr ? nullptr : std::get_if<bool>(&value->value);
+}
 const TextList* RawSection::list(std::string_view key) const {
   const auto* value = find(key);
   return value == nullptr ? nullptr : std::get_if<TextList>(&value->value);
@@ -261,23 +295,37 @@ void parse_config(std::string_view text, const std::string& file, RawConfig& raw
   const auto table = parser.parse(text);
   if (!table)
     return;
-  static constexpr std::string_view kSections[] = {"daemon", "engine"};
+  static constexpr std::string_view kSections[] = {"daemon", "engine", "alerts", "heartbeat"};
   for (const auto& [key, node] : *table) {
     const auto place = parser.at(key.source());
+    const auto name = key.str();
     const auto* section = node.as_table();
-    if (key.str() == "daemon" && section != nullptr) {
-      if (raw.daemon.place.file.empty())
-        raw.daemon.place = place;
-      parser.read(*section, "", daemon_keys(), raw.daemon);
-    } else if (key.str() == "engine" && section != nullptr) {
-      read_engines(parser, *section, raw, findings);
-    } else if (key.str() == "daemon" || key.str() == "engine") {
-      findings.error(place, "'" + std::string(key.str()) + "' must be a table");
-    } else {
-      const auto near = policy::nearest(key.str(), kSections);
-      findings.error(place, "unknown section '" + std::string(key.str()) + "'" +
+    if (std::find(std::begin(kSections), std::end(kSections), name) == std::end(kSections)) {
+      const auto near = policy::nearest(name, kSections);
+      findings.error(place, "unknown section '" + std::string(name) + "'" +
                                 (near ? " (did you mean '" + std::string(*near) + "'?)"
-                                      : "; there are [daemon] and [engine.NAME]"));
+                                      : "; there are [daemon], [engine.NAME], [alerts], [alerts.sink.NAME] "
+                                        "and [heartbeat]"));
+      continue;
+    }
+    if (section == nullptr) {
+      findings.error(place, "'" + std::string(name) + "' must be a table");
+      continue;
+    }
+    const auto begin = [&](RawSection& known) -> RawSection& {
+      if (known.place.file.empty())
+        known.place = place;
+      return known;
+    };
+    if (name == "daemon") {
+      parser.read(*section, "", daemon_keys(), begin(raw.daemon));
+    } else if (name == "heartbeat") {
+      parser.read(*section, "", heartbeat_keys(), begin(raw.heartbeat));
+    } else if (name == "alerts") {
+      begin(raw.alerts);
+      read_alerts(parser, *section, raw, findings);
+    } else {
+      read_named(parser, *section, {"engine", "an engine's", "engine", engine_keys()}, raw.engines, findings);
     }
   }
 }

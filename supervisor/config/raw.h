@@ -39,7 +39,7 @@ using TextList = std::vector<std::string>;
 using TextMap = std::vector<std::pair<std::string, std::string>>;
 
 struct RawValue {
-  std::variant<std::string, std::int64_t, TextList, TextMap> value;
+  std::variant<std::string, std::int64_t, bool, TextList, TextMap> value;
   Place place;
 };
 
@@ -56,6 +56,7 @@ struct RawSection {
   // nullptr if the key is not given.
   [[nodiscard]] const std::string* text(std::string_view key) const;
   [[nodiscard]] const std::int64_t* integer(std::string_view key) const;
+  [[nodiscard]] const bool* boolean(std::string_view key) const;
   [[nodiscard]] const TextList* list(std::string_view key) const;
   [[nodiscard]] const TextMap* map(std::string_view key) const;
   // Where the key or the table's entry stands, or the section if it is not given.
@@ -66,8 +67,13 @@ struct RawEngine {
   std::string name;
   RawSection section;
 };
+struct RawSink {
+  std::string name;
+  RawSection section;
+};
 struct RawConfig {
-  RawSection daemon;
+  RawSection daemon, alerts, heartbeat;
+  std::vector<RawSink> sinks;      // in the order of reading
   std::vector<RawEngine> engines;  // in the order of reading
 };
 

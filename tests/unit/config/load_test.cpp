@@ -159,9 +159,11 @@ TEST_F(LoadTest, OffersNothingForAKeyThatIsNearNone) {
 TEST_F(LoadTest, NamesTheNearestSection) {
   EXPECT_THAT(
       short_errors(load_text("[engin.a]\nunit = \"a.service\"\n[deamon]\n[other]\n")),
-      ::testing::UnorderedElementsAre("1:2: unknown section 'engin' (did you mean 'engine'?)",
-                                      "3:2: unknown section 'deamon' (did you mean 'daemon'?)",
-                                      "4:2: unknown section 'other'; there are [daemon] and [engine.NAME]"));
+      ::testing::UnorderedElementsAre(
+          "1:2: unknown section 'engin' (did you mean 'engine'?)",
+          "3:2: unknown section 'deamon' (did you mean 'daemon'?)",
+          "4:2: unknown section 'other'; there are [daemon], [engine.NAME], [alerts], [alerts.sink.NAME] "
+          "and [heartbeat]"));
 }
 
 struct Wrong {

@@ -44,7 +44,8 @@ class ShippedFilesTest : public ConfigTest {
     for (std::string line; std::getline(in, line);) {
       std::smatch match;
       if (std::regex_match(line, match, kHeader))
-        section = std::regex_replace(match[1].str(), std::regex("^engine\\.vllm"), "engine.NAME");
+        section =
+            std::regex_replace(match[1].str(), std::regex(R"(^(engine|alerts\.sink)\.[a-z]+)"), "$1.NAME");
       else if (std::regex_match(line, match, kKey))
         out.insert((line.starts_with("#or: suite = ") ? "engine.NAME" : section) + "." + match[1].str());
     }
@@ -61,7 +62,12 @@ TEST_F(ShippedFilesTest, TheExampleIsRightWithEveryKeySwitchedOn) {
   put("prompts/system.txt", "You are a helpful assistant.");
   put("prompts/tools.json",
       R"([{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"}}}])");
-  const auto loaded = load_text(uncommented());
+  put("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+  auto text = uncommented();
+  for (std::size_t at = 0; (at = text.find("/etc/fireboss/ca.pem")) != std::string::npos;)
+    text.replace(at, std::string("/etc/fireboss/ca.pem").size(), folder_ + "/ca.pem");
+  const auto loaded = load_text(text);
+  ASSERT_THAT(short_errors(loaded), IsEmpty());
   const auto engine = engine_of(loaded);
   EXPECT_EQ(engine.suite.max_tokens, 64);
 
@@ -77,14 +83,18 @@ TEST_F(ShippedFilesTest, TheExampleIsRightWithEveryKeySwitchedOn) {
   EXPECT_EQ(loaded.config->lock_directory, defaults.lock_directory);
   EXPECT_EQ(loaded.config->log_level, defaults.log_level);
   EXPECT_EQ(loaded.config->raw_reply_bytes, defaults.raw_reply_bytes);
+  EXPECT_THAT(loaded.config->alerts.sinks, ::testing::SizeIs(4));
+  for (const auto& sink : loaded.config->alerts.sinks) {
+    EXPECT_EQ(sink.send_resolved, AlertSink{}.send_resolved) << sink.name;
+    EXPECT_EQ(sink.user, AlertSink{}.user) << sink.name;
+  }
 }
 
 TEST_F(ShippedFilesTest, TheExampleShowsEveryKeyAndNoOther) {
   std::set<std::string> known;
-  for (const auto& key : daemon_keys())
-    known.insert("daemon." + key.name);
-  for (const auto& key : engine_keys())
-    known.insert("engine.NAME." + key.name);
+  for (const auto& section : sections())
+    for (const auto& key : section.keys)
+      known.insert(std::string(section.name) + "." + key.name);
   EXPECT_EQ(shown(), known);
 }
 
@@ -100,21 +110,22 @@ TEST_F(ShippedFilesTest, ThePageOfKeysHasARowForEachAndNoOther) {
   for (std::string line; std::getline(in, line);)
     if (line.starts_with("| `"))
       rows.insert(line);
-  for (const auto& key : daemon_keys())
-    expected.insert(row(key));
-  for (const auto& key : engine_keys())
-    expected.insert(row(key));
+  for (const auto& section : sections())
+    for (const auto& key : section.keys)
+      expected.insert(row(key));
   for (const auto& wanted : expected)
-    EXPECT_EQ(rows.count(wanted), 1U) << "docs/configuration.md lacks this row:\n" << wanted;
+    EXPECT_EQ(rows.count(wanted), expected.count(wanted)) << "docs/configuration.md lacks this row:\n"
+                                                          << wanted;
   for (const auto& found : rows)
-    EXPECT_EQ(expected.count(found), 1U) << "docs/configuration.md has a row that the loader does not:\n"
-                                         << found;
+    EXPECT_EQ(rows.count(found), expected.count(found))
+        << "docs/configuration.md has a row that the loader does not:\n"
+        << found;
 }
 
 TEST_F(ShippedFilesTest, TheManualPageNamesEveryKey) {
   const auto page = text_of("docs/man/fireboss.toml.5");
-  for (const auto keys : {daemon_keys(), engine_keys()})
-    for (const auto& key : keys)
+  for (const auto& section : sections())
+    for (const auto& key : section.keys)
       EXPECT_NE(page.find("\n.B " + key.name + "\n"), std::string::npos) << key.name;
 }
 
