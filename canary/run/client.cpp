@@ -68,7 +68,8 @@ asio::awaitable<void> run_calls(Request& request, RunResult& result) {
     ended = Fault::kNotSent;
     words = message.error().message;
   } else {
-    message->set(http::field::content_type, "application/json");
+    if (message->count(http::field::content_type) == 0)
+      message->set(http::field::content_type, "application/json");
   }
   for (Request::Call& call : request.calls) {
     if (ended == Fault::kNone) {

@@ -1,5 +1,5 @@
 #pragma once
-// The asynchronous HTTP client of the canary: plain HTTP/1.1, bounded in size and time, and it never judges.
+// The asynchronous HTTP/1.1 client, over TLS where asked for, bounded in size and time; it never judges.
 // No redirect is followed and no content encoding accepted. Every function can be cancelled by the
 // awaiting coroutine's cancellation slot; it then returns with Fault::kCanceled. None throws. All must run on
 // an executor that runs one handler at a time.
@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,11 +22,17 @@
 #include "canary/grade/response.h"
 #include "canary/suite/deadlines.h"
 
+namespace boost::asio::ssl {
+class context;
+}
+
 namespace fireboss::canary {
 
 struct Endpoint {
   std::string host;  // an address, or a name to resolve
   std::uint16_t port = 0;
+  // Authorities to verify the server and its host name by; nullptr: plain HTTP.
+  std::shared_ptr<boost::asio::ssl::context> tls{};
 };
 
 // Who answers on the other end? Called after connecting and before the first byte is sent on a connection.
@@ -52,6 +59,7 @@ struct Request {
 struct CallResult {
   Response response;
   bool reused_connection = false;
+  std::string retry_after;  // the header as it came; "": none
 };
 
 struct RunResult {

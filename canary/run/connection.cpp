@@ -9,6 +9,9 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/error.hpp>
@@ -105,6 +108,10 @@ Failure failure_of(const error_code& error) {
   if (is_one_of(error, {http::error::body_limit, http::error::header_limit, http::error::buffer_overflow})) {
     return {Fault::kTooLarge, words};
   }
+  if (error.category() == asio::error::get_ssl_category())
+    return {Fault::kTls, words};
+  if (error.category() == asio::ssl::error::get_stream_category())
+    return {Fault::kReset, words};
   if (error.category() == asio::error::get_netdb_category() ||
       error.category() == asio::error::get_addrinfo_category()) {
     return {Fault::kDns, words};
@@ -135,6 +142,7 @@ std::string Connection::authority() const {
 void Connection::close() {
   error_code ignored;
   stream_.socket().close(ignored);
+  tls_.reset();
   buffer_.consume(buffer_.size());
   open_ = false;
   used_ = false;
@@ -155,8 +163,35 @@ asio::awaitable<Failure> Connection::connect(const tcp::endpoint& to, Clock::tim
       co_return Failure{fault_of_check(mine.error().code), mine.error().message};
     }
   }
+  if (endpoint_.tls) {
+    const Failure failure = co_await shake_hands();
+    if (failure.fault != Fault::kNone) {
+      close();
+      co_return failure;
+    }
+  }
   open_ = true;
   co_return Failure{};
+}
+
+// The host's name, or its address, must stand in a certificate that the authorities vouch for.
+asio::awaitable<Failure> Connection::shake_hands() {
+  tls_ = std::make_unique<TlsStream>(stream_, *endpoint_.tls);
+  tls_->set_verify_mode(asio::ssl::verify_peer);
+  tls_->set_verify_callback(asio::ssl::host_name_verification(endpoint_.host));
+  error_code no_address;
+  asio::ip::make_address(endpoint_.host, no_address);
+  // RFC 6066, section 3: names only.
+  if (no_address && SSL_set_tlsext_host_name(tls_->native_handle(), endpoint_.host.c_str()) != 1)
+    co_return Failure{Fault::kTls, "the host's name cannot be sent"};
+  const auto [error] = co_await tls_->async_handshake(asio::ssl::stream_base::client, kAwait);
+  if (!error)
+    co_return Failure{};
+  const long verdict = SSL_get_verify_result(tls_->native_handle());
+  Failure failure = failure_of(error);
+  if (failure.fault == Fault::kTls && verdict != X509_V_OK)
+    failure.words = std::string("its certificate is not trusted: ") + X509_verify_cert_error_string(verdict);
+  co_return failure;
 }
 
 asio::awaitable<Failure> Connection::open(Clock::time_point end) {
@@ -211,7 +246,12 @@ asio::awaitable<Failure> Connection::read(CallResult& result, bool wants_events,
     while (!parser.is_done()) {
       const std::size_t before = body.size();
       stream_.expires_at(std::min(end, Clock::now() + (done ? deadlines_.after_done : wait)));
-      const auto [error, bytes] = co_await http::async_read_some(stream_, buffer_, parser, kAwait);
+      error_code error;
+      std::size_t bytes = 0;
+      if (tls_)
+        std::tie(error, bytes) = co_await http::async_read_some(*tls_, buffer_, parser, kAwait);
+      else
+        std::tie(error, bytes) = co_await http::async_read_some(stream_, buffer_, parser, kAwait);
       if (body.size() > before && !response.first_byte) {
         response.first_byte = since(sent);
       }
@@ -230,6 +270,7 @@ asio::awaitable<Failure> Connection::read(CallResult& result, bool wants_events,
         continue;
       }
       response.http_status = static_cast<int>(status);
+      result.retry_after = parser.get()[http::field::retry_after];
     } else if (looks_like_tls(buffer_)) {
       failure.fault = Fault::kTls;
     }
@@ -267,7 +308,12 @@ asio::awaitable<CallResult> Connection::attempt(const HttpRequest& request, bool
   }
   if (failure.fault == Fault::kNone) {
     stream_.expires_at(std::min(end, Clock::now() + deadlines_.first_byte));
-    const auto [error, bytes] = co_await http::async_write(stream_, request, kAwait);
+    error_code error;
+    std::size_t bytes = 0;
+    if (tls_)
+      std::tie(error, bytes) = co_await http::async_write(*tls_, request, kAwait);
+    else
+      std::tie(error, bytes) = co_await http::async_write(stream_, request, kAwait);
     const Clock::time_point sent = Clock::now();
     // A server may answer and close before it has read everything: its answer counts, so it is looked for.
     const Failure written = error ? failure_of(error) : Failure{};

@@ -3,9 +3,11 @@
 // keeps it. Internal to canary/run.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
@@ -41,6 +43,7 @@ class Connection {
 
  private:
   boost::asio::awaitable<Failure> open(Clock::time_point end);
+  boost::asio::awaitable<Failure> shake_hands();
   boost::asio::awaitable<Failure> connect(const boost::asio::ip::tcp::endpoint& to, Clock::time_point end);
   boost::asio::awaitable<CallResult> attempt(const HttpRequest& request, bool wants_events,
                                              Clock::time_point end);
@@ -48,7 +51,10 @@ class Connection {
                                        Clock::time_point end);
   void close();
 
+  using TlsStream = boost::asio::ssl::stream<boost::beast::tcp_stream&>;
+
   boost::beast::tcp_stream stream_;
+  std::unique_ptr<TlsStream> tls_;  // over stream_, whose deadlines hold for it too; new for each connection
   boost::beast::flat_buffer buffer_;
   Endpoint endpoint_;
   Deadlines deadlines_;

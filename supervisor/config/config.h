@@ -19,9 +19,9 @@ enum class Adapter { kAuto, kVllm, kLlamaServer, kFirebossEngine, kSglang, kNone
 
 // Where something is sent over HTTP. A URL that is a secret (most webhooks' are) stands in a credential.
 struct HttpTarget {
-  std::string url;             // http:// or https://; "": url_credential names a credential that holds it
-  std::string url_credential;  // name of a systemd credential
-  std::string ca_file;         // "": the system's certificate authorities
+  std::string url{};             // http:// or https://; "": url_credential names a credential that holds it
+  std::string url_credential{};  // name of a systemd credential
+  std::string ca_file{};         // "": the system's certificate authorities
 };
 
 enum class SinkType { kWebhook, kAlertmanager, kExec, kJournal };
