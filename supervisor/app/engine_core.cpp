@@ -137,7 +137,7 @@ void EngineCore::step(MonoTime at, const policy::EventBody& body, std::vector<po
   auto record = make_record(state_, event, stepped);
   if (!waiting_.empty()) {
     put_aside(with_extras(std::move(record)));
-    take(stepped);
+    take(event, stepped);
     return;
   }
   record = with_extras(std::move(record));
@@ -145,7 +145,7 @@ void EngineCore::step(MonoTime at, const policy::EventBody& body, std::vector<po
   if (recorded) {
     if (recorded->action && action_ && action_->id == 0)
       action_->id = *recorded->action;
-    take(stepped);
+    take(event, stepped);
     return;
   }
   // What cannot be recorded is not begun: the event is decided again with the trouble known, and both wait.
@@ -155,13 +155,13 @@ void EngineCore::step(MonoTime at, const policy::EventBody& body, std::vector<po
   const policy::Event fault{at, policy::OwnFault{fault_, false}};
   auto refused = policy::step(engine_.policy, state_, fault);
   put_aside(make_record(state_, fault, refused));
-  take(refused);
+  take(fault, refused);
   stepped = policy::step(engine_.policy, state_, event);
   auto again = make_record(state_, event, stepped);
   again.raw_replies = std::move(record.raw_replies);
   again.counts = std::move(record.counts);
   put_aside(std::move(again));
-  take(stepped);
+  take(event, stepped);
 }
 
 void EngineCore::put_aside(ports::Record record) {
@@ -190,7 +190,8 @@ bool EngineCore::retry_records() {
   return true;
 }
 
-void EngineCore::take(const policy::Stepped& stepped) {
+void EngineCore::take(const policy::Event& event, const policy::Stepped& stepped) {
+  tally_.count(engine_.policy, state_, event, stepped);
   state_ = stepped.state;
   for (const auto& decision : stepped.decisions)
     on_decision_(decision);

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "supervisor/app/engine_tally.h"
 #include "supervisor/config/config.h"
 #include "supervisor/policy/engine_state.h"
 #include "supervisor/ports/clock.h"
@@ -40,6 +41,8 @@ class EngineCore {
   bool retry_records();
   [[nodiscard]] bool recording() const { return waiting_.empty(); }
   [[nodiscard]] const std::string& store_trouble() const { return store_trouble_; }
+  [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+  [[nodiscard]] const EngineTally& tally() const { return tally_; }
 
   [[nodiscard]] const policy::State& state() const { return state_; }
   [[nodiscard]] std::optional<policy::StepDue> operation() const;
@@ -50,7 +53,7 @@ class EngineCore {
             std::vector<ports::DayCount> counts);
   ports::Record make_record(const policy::State& before, const policy::Event& event,
                             const policy::Stepped& stepped);
-  void take(const policy::Stepped& stepped);
+  void take(const policy::Event& event, const policy::Stepped& stepped);
   void put_aside(ports::Record record);
 
   const config::Engine& engine_;
@@ -58,6 +61,7 @@ class EngineCore {
   ports::Store& store_;
   std::function<void(const policy::Decision&)> on_decision_;
   policy::State state_;
+  EngineTally tally_;
   std::optional<ports::ActionRow> action_;  // the open one, as last recorded or queued
   std::deque<ports::Record> waiting_;
   std::string store_trouble_;

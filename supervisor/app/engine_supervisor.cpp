@@ -70,6 +70,17 @@ void EngineSupervisor::start() {
     spawn(take_census());
 }
 
+EngineFacts EngineSupervisor::facts() const {
+  return {.name = engine_.name,
+          .unit = engine_.unit,
+          .policy = engine_.policy,
+          .state = core_.state(),
+          .tally = core_.tally(),
+          .watched = started_,
+          .records_waiting = static_cast<std::int64_t>(core_.waiting()),
+          .last_progress = last_progress_};
+}
+
 void EngineSupervisor::stop() {
   stopping_ = true;
   ports_.units.unwatch(engine_.unit);

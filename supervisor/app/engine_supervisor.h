@@ -23,6 +23,7 @@
 #include "supervisor/app/engine_core.h"
 #include "supervisor/app/journal_watch.h"
 #include "supervisor/app/life_tracker.h"
+#include "supervisor/app/metrics_page.h"
 #include "supervisor/app/port_silence.h"
 #include "supervisor/app/role_census.h"
 #include "supervisor/config/config.h"
@@ -59,6 +60,8 @@ class EngineSupervisor : public std::enable_shared_from_this<EngineSupervisor> {
   [[nodiscard]] const std::string& name() const { return engine_.name; }
   // Why nothing is being recorded; "" while all is.
   [[nodiscard]] const std::string& store_trouble() const { return core_.store_trouble(); }
+  // For the metrics page; valid until the loop turns.
+  [[nodiscard]] EngineFacts facts() const;
   // That this firebossd began is in the record.
   [[nodiscard]] bool begun() const { return started_ && core_.recording(); }
 

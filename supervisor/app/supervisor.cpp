@@ -76,6 +76,15 @@ bool Supervisor::begun() const {
   return std::all_of(engines_.begin(), engines_.end(), [](const auto& engine) { return engine->begun(); });
 }
 
+std::string Supervisor::metrics_page(const DaemonFacts& daemon) {
+  const auto now = ports_.clock.mono();
+  wall_.update(now, ports_.clock.wall());
+  std::vector<EngineFacts> facts;
+  for (const auto& engine : engines_)
+    facts.push_back(engine->facts());
+  return app::metrics_page(daemon, facts, now, wall_);
+}
+
 std::string Supervisor::status_line() const {
   return "watching " + std::to_string(engines_.size()) + (engines_.size() == 1 ? " engine" : " engines");
 }

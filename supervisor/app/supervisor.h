@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "supervisor/app/control_server.h"
 #include "supervisor/app/engine_supervisor.h"
+#include "supervisor/app/metrics_page.h"
 #include "supervisor/config/config.h"
 
 namespace fireboss::app {
@@ -33,6 +34,8 @@ class Supervisor {
   [[nodiscard]] bool progressing() const;
   // Whether every engine has recorded that this firebossd began, and with it what restore() was told.
   [[nodiscard]] bool begun() const;
+  // Of this moment, for GET /metrics.
+  [[nodiscard]] std::string metrics_page(const DaemonFacts& daemon);
   // One line for systemd's StatusText.
   [[nodiscard]] std::string status_line() const;
 
@@ -40,6 +43,7 @@ class Supervisor {
   Result<std::shared_ptr<EngineSupervisor>> find(const boost::json::object& request) const;
 
   Ports ports_;
+  WallOffset wall_;
   probes::SignatureSet signatures_;
   std::vector<std::shared_ptr<EngineSupervisor>> engines_;
 };

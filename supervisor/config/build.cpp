@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <boost/url/ipv4_address.hpp>
+#include <boost/url/ipv6_address.hpp>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
 
@@ -254,6 +256,69 @@ void build_daemon(const RawSection& section, Config& config, Findings& findings)
   }
 }
 
+// "ADDRESS:PORT", "[V6]:PORT" or "off".
+void read_listen(const RawSection& section, Metrics& metrics, Findings& findings) {
+  const auto* text = section.text("listen");
+  if (text == nullptr)
+    return;
+  metrics.off = *text == "off";
+  if (metrics.off)
+    return;
+  const auto colon = text->rfind(':');
+  auto address = text->substr(0, colon);
+  const bool bracketed = address.size() > 2 && address.front() == '[' && address.back() == ']';
+  if (bracketed)
+    address = address.substr(1, address.size() - 2);
+  std::uint32_t port = 0;
+  const auto* const begin = text->data() + (colon == std::string::npos ? text->size() : colon + 1);
+  const auto* const end = text->data() + text->size();
+  const auto [stop, wrong] = std::from_chars(begin, end, port);
+  const bool is_address = bracketed ? boost::urls::parse_ipv6_address(address).has_value()
+                                    : boost::urls::parse_ipv4_address(address).has_value();
+  if (!is_address || wrong != std::errc{} || stop != end || port < 1 || port > 65535)
+    return findings.error(
+        section.where("listen"),
+        "'listen' must be an IP address and a port, such as 127.0.0.1:9717 or [::1]:9717, or "
+        "\"off\"");
+  metrics.address = address;
+  metrics.port = static_cast<std::uint16_t>(port);
+}
+
+void build_metrics(const RawSection& section, Metrics& metrics, Findings& findings) {
+  read_listen(section, metrics, findings);
+  if (const auto* hosts = section.list("hosts")) {
+    if (!std::all_of(hosts->begin(), hosts->end(), [](const auto& host) { return valid_host(host); }))
+      findings.error(section.where("hosts"),
+                     "'hosts' must be host names without port, such as gpu1.example.org");
+    metrics.hosts = *hosts;
+  }
+}
+
+std::optional<Millis> duration(const RawSection& section, std::string_view key, Millis least, Millis most,
+                               Findings& findings) {
+  const auto* text = section.text(key);
+  if (text == nullptr)
+    return std::nullopt;
+  const auto parsed = parse_duration(*text);
+  if (!parsed) {
+    findings.error(section.where(key), "'" + std::string(key) + "': " + parsed.error().message);
+    return std::nullopt;
+  }
+  if (*parsed < least || *parsed > most)
+    findings.error(section.where(key), "'" + std::string(key) + "' = " + *text +
+                                           " is out of range: " + format_duration(least) + " to " +
+                                           format_duration(most) + " is allowed");
+  return *parsed;
+}
+
+void build_silence(const RawSection& section, Silence& silence, Findings& findings) {
+  using std::chrono::minutes, std::chrono::hours;
+  silence.after = duration(section, "after", minutes{5}, hours{24 * 30}, findings);
+  silence.daemon_after =
+      duration(section, "daemon_after", minutes{1}, hours{24}, findings).value_or(silence.daemon_after);
+  absolute_path(section, "state_file", silence.state_file, findings);
+}
+
 // Two engines of one unit, or at one address, would blame each other.
 void check_duplicates(const RawConfig& raw, const std::vector<Engine>& engines, Findings& findings) {
   const auto address = [](const Engine& engine) {
@@ -278,6 +343,8 @@ void check_duplicates(const RawConfig& raw, const std::vector<Engine>& engines, 
 Config build(RawConfig raw, Findings& findings) {
   Config config;
   build_daemon(raw.daemon, config, findings);
+  build_metrics(raw.metrics, config.metrics, findings);
+  build_silence(raw.silence, config.silence, findings);
   for (auto& engine : raw.engines)
     config.engines.push_back(EngineBuilder(engine, findings).build());
   config.alerts = build_alerts(raw, findings);

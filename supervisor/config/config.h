@@ -61,6 +61,21 @@ struct Engine {
 };
 inline constexpr std::string_view kEnginePlaceholder = "{engine}";
 
+// [metrics]: firebossd's own page.
+struct Metrics {
+  bool off = false;
+  std::string address = "127.0.0.1";  // an IP address
+  std::uint16_t port = 9717;
+  std::vector<std::string> hosts;  // Host headers besides addresses and localhost
+};
+
+// [silence]: the dead-man switch.
+struct Silence {
+  std::optional<Millis> after;   // without a conclusive run; not set: of each engine's own schedule
+  Millis daemon_after{300'000};  // without firebossd
+  std::string state_file = "/var/lib/fireboss-silence/state.json";
+};
+
 struct Config {
   std::string database = "/var/lib/fireboss/fireboss.db";
   std::string control_socket = "/run/fireboss/control.sock";
@@ -72,6 +87,8 @@ struct Config {
   std::string log_level = "info";
   std::uint64_t raw_reply_bytes = 65536;  // kept of one failed reply at most
   Alerts alerts;
+  Metrics metrics;
+  Silence silence;
   std::vector<Engine> engines;
   std::vector<std::string> files;  // what was read, in order
 };

@@ -102,6 +102,30 @@ std::vector<KeyInfo> make_heartbeat_keys() {
   return keys;
 }
 
+std::vector<KeyInfo> make_metrics_keys() {
+  const Metrics defaults;
+  return {
+      {"hosts", ValueType::kTextList, "list of texts", "",
+       "Names under which the page may be asked for, besides addresses and localhost"},
+      {"listen", ValueType::kText, "ADDRESS:PORT or \"off\"",
+       defaults.address + ":" + std::to_string(defaults.port),
+       "Where firebossd serves its own metrics, GET /metrics; anybody who reaches it may read them"},
+  };
+}
+
+std::vector<KeyInfo> make_silence_keys() {
+  const Silence defaults;
+  const auto text = ValueType::kText;
+  return {
+      {"after", text, "duration 5m to 30d", "",
+       "Without a conclusive canary run for that long: alert; not set: by each engine's own schedule"},
+      {"daemon_after", text, "duration 1m to 1d", format_duration(defaults.daemon_after),
+       "Without a running firebossd for that long: alert"},
+      {"state_file", text, "absolute path", defaults.state_file,
+       "What fireboss-silence has raised and not yet resolved"},
+  };
+}
+
 void add_suite_keys(std::vector<KeyInfo>& keys) {
   const auto text = ValueType::kText;
   const canary::SuiteSource defaults;
@@ -221,6 +245,14 @@ std::span<const KeyInfo> daemon_keys() {
   static const auto keys = make_daemon_keys();
   return keys;
 }
+std::span<const KeyInfo> metrics_keys() {
+  static const auto keys = make_metrics_keys();
+  return keys;
+}
+std::span<const KeyInfo> silence_keys() {
+  static const auto keys = make_silence_keys();
+  return keys;
+}
 std::span<const KeyInfo> engine_keys() {
   static const auto keys = make_engine_keys();
   return keys;
@@ -242,6 +274,8 @@ std::vector<SectionInfo> sections() {
           {"alerts", alert_keys()},
           {"alerts.sink.NAME", sink_keys()},
           {"heartbeat", heartbeat_keys()},
+          {"metrics", metrics_keys()},
+          {"silence", silence_keys()},
           {"engine.NAME", engine_keys()}};
 }
 

@@ -26,6 +26,8 @@ struct KeyInfo {
 [[nodiscard]] std::span<const KeyInfo> alert_keys();      // [alerts]
 [[nodiscard]] std::span<const KeyInfo> sink_keys();       // [alerts.sink.NAME]
 [[nodiscard]] std::span<const KeyInfo> heartbeat_keys();  // [heartbeat]
+[[nodiscard]] std::span<const KeyInfo> metrics_keys();    // [metrics]
+[[nodiscard]] std::span<const KeyInfo> silence_keys();    // [silence]
 
 struct SectionInfo {
   std::string_view name;  // as in its header, with NAME for what the operator calls it

@@ -295,7 +295,7 @@ void parse_config(std::string_view text, const std::string& file, RawConfig& raw
   const auto table = parser.parse(text);
   if (!table)
     return;
-  static constexpr std::string_view kSections[] = {"daemon", "engine", "alerts", "heartbeat"};
+  static constexpr std::string_view kSections[] = {"daemon", "engine", "alerts", "heartbeat", "metrics", "silence"};
   for (const auto& [key, node] : *table) {
     const auto place = parser.at(key.source());
     const auto name = key.str();
@@ -304,8 +304,8 @@ void parse_config(std::string_view text, const std::string& file, RawConfig& raw
       const auto near = policy::nearest(name, kSections);
       findings.error(place, "unknown section '" + std::string(name) + "'" +
                                 (near ? " (did you mean '" + std::string(*near) + "'?)"
-                                      : "; there are [daemon], [engine.NAME], [alerts], [alerts.sink.NAME] "
-                                        "and [heartbeat]"));
+                                      : "; there are [daemon], [engine.NAME], [alerts], [alerts.sink.NAME], "
+                                        "[heartbeat], [metrics] and [silence]"));
       continue;
     }
     if (section == nullptr) {
@@ -321,6 +321,10 @@ void parse_config(std::string_view text, const std::string& file, RawConfig& raw
       parser.read(*section, "", daemon_keys(), begin(raw.daemon));
     } else if (name == "heartbeat") {
       parser.read(*section, "", heartbeat_keys(), begin(raw.heartbeat));
+    } else if (name == "metrics") {
+      parser.read(*section, "", metrics_keys(), begin(raw.metrics));
+    } else if (name == "silence") {
+      parser.read(*section, "", silence_keys(), begin(raw.silence));
     } else if (name == "alerts") {
       begin(raw.alerts);
       read_alerts(parser, *section, raw, findings);

@@ -72,7 +72,7 @@ struct RawSink {
   RawSection section;
 };
 struct RawConfig {
-  RawSection daemon, alerts, heartbeat;
+  RawSection daemon, alerts, heartbeat, metrics, silence;
   std::vector<RawSink> sinks;      // in the order of reading
   std::vector<RawEngine> engines;  // in the order of reading
 };

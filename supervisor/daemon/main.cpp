@@ -33,6 +33,7 @@
 #include "supervisor/config/config.h"
 #include "supervisor/config/users.h"
 #include "supervisor/daemon/log.h"
+#include "supervisor/daemon/metrics_endpoint.h"
 
 namespace {
 
@@ -172,6 +173,7 @@ int run(const config::Config& config) {
   if (const auto listening = control.listen(config.control_socket); !listening)
     return give_up(exit_status(listening.error().code), listening.error().message);
 
+  daemon::MetricsEndpoint metrics(loop.get_executor(), config, clock, supervisor);
   asio::signal_set signals(loop, SIGTERM, SIGINT);
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error)
@@ -179,10 +181,12 @@ int run(const config::Config& config) {
     spdlog::info("signal {}: ending; engines are left as they are", number);
     sd_notify(0, "STOPPING=1");
     control.close();
+    metrics.close();
     supervisor.stop();
     loop.stop();
   });
   supervisor.start();
+  metrics.start();
   asio::co_spawn(loop, feed_watchdog(&supervisor), asio::detached);
   if (foreign)
     asio::co_spawn(loop, renew_once_begun(&*generation, store->get(), &supervisor), asio::detached);

@@ -228,6 +228,14 @@ Millis blocked_alert_after(const Policy& policy) {
   return std::min(policy.inconclusive_alert_after, policy.canary_every * policy.inconclusive_alert_runs);
 }
 
+Millis silent_after(const Policy& policy) {
+  return policy.canary_every * (static_cast<int>(policy.variants.size()) + 2);
+}
+
+Millis unmeasured_after(const Policy& policy) {
+  return std::max(silent_after(policy), policy.inconclusive_alert_after + policy.canary_every);
+}
+
 std::optional<OwnFaultKind> blocking_fault(const State& state) {
   for (const auto kind : {OwnFaultKind::kDatabaseLocked, OwnFaultKind::kDiskFull, OwnFaultKind::kRecordFailed,
                           OwnFaultKind::kBusLost})

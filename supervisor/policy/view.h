@@ -70,6 +70,12 @@ struct Standstill {
 // A canary that a lease has kept waiting for that long is alerted: inconclusive_alert_after, or as long as
 // inconclusive_alert_runs of them take where that is shorter.
 [[nodiscard]] Millis blocked_alert_after(const Policy& policy);
+// Without any run for that long the canary is silent: one run is asked every canary_every, whatever became of
+// the last; a whole round of the variants and two more may be missed.
+[[nodiscard]] Millis silent_after(const Policy& policy);
+// Without a conclusive run for that long nothing is known of the answers, although somebody asks. Not before
+// the inconclusive alert, which says more.
+[[nodiscard]] Millis unmeasured_after(const Policy& policy);
 // A fault of our own that keeps everything from beginning.
 [[nodiscard]] std::optional<OwnFaultKind> blocking_fault(const State& state);
 

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "supervisor/policy/alert_severity.h"
 #include "supervisor/policy/simulate.h"
 
 namespace fireboss::policy {
@@ -52,7 +53,12 @@ TEST_P(Timeline, DecidesAsExpected) {
   EXPECT_THAT(history.warnings, IsEmpty());
   const auto expected = lines(read(base.string() + ".expected"));
   ASSERT_FALSE(expected.empty()) << "there is no " << base << ".expected";
-  EXPECT_THAT(lines_of(simulate(history)), ElementsAreArray(expected));
+  const auto simulation = simulate(history);
+  EXPECT_THAT(lines_of(simulation), ElementsAreArray(expected));
+  for (const auto& [at, decision] : simulation.decisions)
+    EXPECT_TRUE(decision.kind != DecisionKind::kAlert ||
+                alert_severity(decision.alert_key) == decision.severity)
+        << decision.alert_key;
 }
 
 INSTANTIATE_TEST_SUITE_P(Histories, Timeline, testing::ValuesIn(histories()),

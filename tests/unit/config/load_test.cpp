@@ -162,8 +162,40 @@ TEST_F(LoadTest, NamesTheNearestSection) {
       ::testing::UnorderedElementsAre(
           "1:2: unknown section 'engin' (did you mean 'engine'?)",
           "3:2: unknown section 'deamon' (did you mean 'daemon'?)",
-          "4:2: unknown section 'other'; there are [daemon], [engine.NAME], [alerts], [alerts.sink.NAME] "
-          "and [heartbeat]"));
+          "4:2: unknown section 'other'; there are [daemon], [engine.NAME], [alerts], [alerts.sink.NAME], "
+          "[heartbeat], [metrics] and [silence]"));
+}
+
+TEST_F(LoadTest, ReadsWhereTheMetricsAreServed) {
+  const auto listen = [&](const std::string& at) {
+    const auto loaded = load_text("[metrics]\nlisten = \"" + at + "\"\n");
+    return loaded.config
+               ? loaded.config->metrics.off
+                     ? "off"
+                     : loaded.config->metrics.address + " " + std::to_string(loaded.config->metrics.port)
+               : loaded.errors.front().message;
+  };
+  EXPECT_EQ(listen("0.0.0.0:9100"), "0.0.0.0 9100");
+  EXPECT_EQ(listen("[::1]:65535"), "::1 65535");
+  EXPECT_EQ(listen("off"), "off");
+  for (const auto* wrong :
+       {"", "on", "9717", ":9717", "localhost:9717", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0",
+        "127.0.0.1:65536", "127.0.0.1:97x", "::1:9717", "[::1]", "[]:9717", "[1.2.3.4]:9717"})
+    EXPECT_THAT(listen(wrong), ::testing::HasSubstr("must be an IP address and a port")) << wrong;
+  EXPECT_THAT(short_errors(load_text("[metrics]\nhosts = [\"gpu1:9717/x\"]\n")),
+              ElementsAre(::testing::HasSubstr("2:9: 'hosts' must be host names")));
+}
+TEST_F(LoadTest, ReadsTheBoundsOfTheDeadManSwitch) {
+  const auto loaded = load_text("[silence]\nafter = \"90m\"\ndaemon_after = \"1m\"\n");
+  ASSERT_TRUE(loaded.config);
+  EXPECT_EQ(loaded.config->silence.after, Millis{90 * 60'000});
+  EXPECT_EQ(loaded.config->silence.daemon_after, Millis{60'000});
+  EXPECT_FALSE(load_text("[silence]\n").config->silence.after);
+  EXPECT_THAT(short_errors(load_text("[silence]\nafter = \"4m\"\ndaemon_after = \"soon\"\n"
+                                     "state_file = \"x\"\n")),
+              ElementsAre(::testing::HasSubstr("2:9: 'after' = 4m is out of range: 5m to 30d"),
+                          ::testing::HasSubstr("3:16: 'daemon_after': "),
+                          ::testing::HasSubstr("4:14: 'state_file' must be an absolute path")));
 }
 
 struct Wrong {

@@ -88,6 +88,10 @@ TEST_F(ShippedFilesTest, TheExampleIsRightWithEveryKeySwitchedOn) {
     EXPECT_EQ(sink.send_resolved, AlertSink{}.send_resolved) << sink.name;
     EXPECT_EQ(sink.user, AlertSink{}.user) << sink.name;
   }
+  EXPECT_EQ(loaded.config->metrics.address, defaults.metrics.address);
+  EXPECT_EQ(loaded.config->metrics.port, defaults.metrics.port);
+  EXPECT_EQ(loaded.config->silence.daemon_after, defaults.silence.daemon_after);
+  EXPECT_EQ(loaded.config->silence.state_file, defaults.silence.state_file);
 }
 
 TEST_F(ShippedFilesTest, TheExampleShowsEveryKeyAndNoOther) {

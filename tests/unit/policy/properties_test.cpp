@@ -1,10 +1,12 @@
 // What holds whatever happens: the fold needs no memory but its state, no clock but its events', and the
 // budget bounds what is done to an engine that nothing helps.
+#include <map>
 #include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "supervisor/policy/alert_severity.h"
 #include "supervisor/policy/codec.h"
 #include "tests/unit/policy/random_history.h"
 
@@ -96,6 +98,24 @@ TEST(Folding, DecidesTheSameWhateverTheClockReadsAtItsBeginning) {
     const auto later = hours(1000) + Millis{777};
     ASSERT_EQ(written(now.decisions), written(fold(policy, events, false, later).decisions, later));
   }
+}
+
+// The state keeps keys only: what their severity was is told by the key.
+TEST(Alerts, AreAsSevereAsTheirKeySays) {
+  std::map<std::string, Severity> seen;
+  for (unsigned seed = 1; seed <= 5 * kSeeds; ++seed) {
+    RandomHistory history(seed);
+    const auto policy = history.policy();
+    for (const auto& decision : fold(policy, lived(history, policy), false, {}).decisions)
+      if (decision.kind == DecisionKind::kAlert) {
+        EXPECT_EQ(alert_severity(decision.alert_key), decision.severity) << decision.alert_key;
+        seen.emplace(decision.alert_key.substr(0, decision.alert_key.find('/')), decision.severity);
+      }
+  }
+  EXPECT_GE(seen.size(), 8U)
+      << "the histories raise too few kinds to show anything; tests/replay has the others";
+  for (const auto* key : {"down_on_purpose", "inconclusive", "lease", "R4", "R7"})
+    EXPECT_TRUE(seen.contains(key)) << key;
 }
 
 // An engine that nothing helps, of which a random one of its ills shows at random times. Its jobs are done or

@@ -96,9 +96,9 @@ std::vector<std::string> wrong_arrows(const Tree& tree) {
 }
 
 // Of supervisor/app, where the shell is too.
-constexpr std::array<std::string_view, 8> kPureOfApp{
-    "calibration_report", "counter_edges", "fingerprint", "journal_watch",
-    "life_tracker",       "port_silence",  "redact",      "role_census"};
+constexpr std::array<std::string_view, 10> kPureOfApp{
+    "calibration_report", "counter_edges", "engine_tally", "fingerprint", "journal_watch",
+    "life_tracker",       "metrics_page",  "port_silence", "redact",      "role_census"};
 
 bool is_pure(const std::string& path) {
   const auto of_app = [&](std::string_view name) {
