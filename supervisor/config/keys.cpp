@@ -270,12 +270,8 @@ std::span<const KeyInfo> heartbeat_keys() {
   return keys;
 }
 std::vector<SectionInfo> sections() {
-  return {{"daemon", daemon_keys()},
-          {"alerts", alert_keys()},
-          {"alerts.sink.NAME", sink_keys()},
-          {"heartbeat", heartbeat_keys()},
-          {"metrics", metrics_keys()},
-          {"silence", silence_keys()},
+  return {{"daemon", daemon_keys()},       {"alerts", alert_keys()},    {"alerts.sink.NAME", sink_keys()},
+          {"heartbeat", heartbeat_keys()}, {"metrics", metrics_keys()}, {"silence", silence_keys()},
           {"engine.NAME", engine_keys()}};
 }
 

@@ -295,7 +295,8 @@ void parse_config(std::string_view text, const std::string& file, RawConfig& raw
   const auto table = parser.parse(text);
   if (!table)
     return;
-  static constexpr std::string_view kSections[] = {"daemon", "engine", "alerts", "heartbeat", "metrics", "silence"};
+  static constexpr std::string_view kSections[] = {"daemon",    "engine",  "alerts",
+                                                   "heartbeat", "metrics", "silence"};
   for (const auto& [key, node] : *table) {
     const auto place = parser.at(key.source());
     const auto name = key.str();

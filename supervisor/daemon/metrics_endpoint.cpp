@@ -76,21 +76,23 @@ struct MetricsEndpoint::Impl : std::enable_shared_from_this<Impl> {
                                     .wal_bytes = size_of(config.database + "-wal")});
   }
 
-  // Listens, and then looks how late a timer of its own comes: whatever kept the loop from it kept it from
+  void listen() {
+    const auto listening = server.listen(config.metrics.address, config.metrics.port);
+    if ((listens = listening.has_value()))
+      spdlog::info("metrics on http://{}:{}/metrics", config.metrics.address, server.port());
+    else if (listening.error().message != told)
+      spdlog::warn("no metrics: {}; trying again", told = listening.error().message);
+  }
+
+  // Once it listens it looks how late a timer of its own comes: whatever kept the loop from it kept it from
   // everything else too.
   asio::awaitable<void> run() {
     const auto self = shared_from_this();
-    std::string told;
-    while (!closed) {
-      const auto listening = server.listen(config.metrics.address, config.metrics.port);
-      if (listening) {
-        spdlog::info("metrics on http://{}:{}/metrics", config.metrics.address, server.port());
-        break;
-      }
-      if (listening.error().message != told)
-        spdlog::warn("no metrics: {}; trying again", told = listening.error().message);
+    while (!closed && !listens) {
       timer.expires_after(kListenAgain);
       co_await timer.async_wait(kTuple);
+      if (!closed)
+        listen();
     }
     while (!closed) {
       const auto due = clock.mono() + kLagEvery;
@@ -108,7 +110,8 @@ struct MetricsEndpoint::Impl : std::enable_shared_from_this<Impl> {
   app::PageServer server;
   asio::steady_timer timer;
   Millis lag{0}, lag_most{0};
-  bool closed = false;
+  bool listens = false, closed = false;
+  std::string told;
 };
 
 MetricsEndpoint::MetricsEndpoint(asio::any_io_executor executor, const config::Config& config,
@@ -120,8 +123,10 @@ MetricsEndpoint::~MetricsEndpoint() {
 }
 
 void MetricsEndpoint::start() {
-  if (!impl_->config.metrics.off)
-    asio::co_spawn(impl_->timer.get_executor(), impl_->run(), asio::detached);
+  if (impl_->config.metrics.off)
+    return;
+  impl_->listen();
+  asio::co_spawn(impl_->timer.get_executor(), impl_->run(), asio::detached);
 }
 
 void MetricsEndpoint::close() {
