@@ -174,7 +174,11 @@ asio::awaitable<GradedRun> CanarySession::run(std::string variant_name, int n) {
     prompts.push_back(std::move(ask.prompt));
     request.calls.push_back({std::move(ask.body), ask.stream});
   }
+  own_.in_flight = 1;  // one after the other
+  own_.most_tokens = n * suite.max_tokens;
   auto answered = co_await canary::run(std::move(request));
+  own_.in_flight = 0;
+  own_.most_tokens = 0;
 
   GradedRun run;
   canary::GradeOptions options;
@@ -185,6 +189,7 @@ asio::awaitable<GradedRun> CanarySession::run(std::string variant_name, int n) {
     auto& call = answered.calls[i];
     GradedCall graded;
     graded.graded = canary::grade(canary::exact_task(prompts[i], suite.max_tokens), call.response, options);
+    own_.completion_tokens += graded.graded.signals.completion_tokens.value_or(0);
     if (graded.graded.grade != canary::Grade::kPass) {
       graded.body = call.response.body.empty() ? call.response.error : std::move(call.response.body);
       // An engine, or a proxy before it, may well say which key it did not like.

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "canary/grade/grade.h"
 #include "canary/run/client.h"
+#include "supervisor/app/counter_edges.h"
 #include "supervisor/config/config.h"
 #include "supervisor/ports/clock.h"
 #include "supervisor/ports/sockets.h"
@@ -50,6 +51,10 @@ class CanarySession {
   // outcome.
   boost::asio::awaitable<GradedRun> run(std::string variant, int n);
 
+  // What the engine's counters owe to this object since the last forget_calls().
+  [[nodiscard]] const OwnCalls& own_calls() const { return own_; }
+  void forget_calls() { own_.completion_tokens = 0; }
+
   // The engine's model list, asked of a listener that is ours.
   boost::asio::awaitable<Result<std::vector<std::string>>> models();
   // Its metrics page, likewise.
@@ -78,6 +83,7 @@ class CanarySession {
   std::map<std::string, canary::Deadlines> deadlines_;
   std::deque<std::pair<MonoTime, std::string>> issued_;  // oldest first, of the last foreign_nonce_window
   std::unordered_map<std::string, int> issued_count_;
+  OwnCalls own_;
 };
 
 }  // namespace fireboss::app

@@ -1,5 +1,9 @@
 #include "supervisor/app/counter_edges.h"
 
+#include <algorithm>
+
+#include "supervisor/policy/reduce.h"
+
 namespace fireboss::app {
 namespace {
 
@@ -11,54 +15,74 @@ constexpr int kFrozenToTell = 2;
 
 }  // namespace
 
-bool CounterEdges::work_present(const policy::Counters& counters) {
-  return counters.running.value_or(0) > 0 || counters.waiting.value_or(0) > 0;
-}
-
 bool CounterEdges::same(const policy::Counters& a, const policy::Counters& b) {
   return a.running == b.running && a.waiting == b.waiting && a.prompt_tokens == b.prompt_tokens &&
          a.generation_tokens == b.generation_tokens;
 }
 
-std::optional<policy::Counters> CounterEdges::emit(const policy::Counters& counters) {
-  emitted_ = counters;
+void CounterEdges::reset() {
+  *this = CounterEdges(*policy_);
+}
+
+policy::Counters CounterEdges::without(const OwnCalls& own, policy::Counters counters) {
+  auto left = own.in_flight;
+  for (auto* requests : {&counters.running, &counters.waiting})
+    if (*requests) {
+      const auto ours = std::min(left, **requests);
+      **requests -= ours;
+      left -= ours;
+    }
+  if (!counters.generation_tokens) {
+    foreign_.reset();
+    return counters;
+  }
+  if (*counters.generation_tokens < generated_) {  // another process counts
+    own_before_ = own.completion_tokens;
+    foreign_.reset();
+  }
+  generated_ = *counters.generation_tokens;
+  // What is in flight may have produced up to its limit; what others produced meanwhile is seen once it has
+  // ended.
+  const auto foreign = std::max<std::int64_t>(
+      0, *counters.generation_tokens - (own.completion_tokens - own_before_) - own.most_tokens);
+  foreign_ = std::max(foreign_.value_or(foreign), foreign);
+  counters.generation_tokens = foreign_;
   return counters;
 }
 
-void CounterEdges::reset() {
-  *this = CounterEdges(quiet_for_);
-}
-
-std::optional<policy::Counters> CounterEdges::on_poll(const policy::Counters& poll, MonoTime now) {
+std::optional<policy::Counters> CounterEdges::on_poll(const policy::Counters& poll, const OwnCalls& own,
+                                                      MonoTime now) {
   if (poll.scrape_failed) {
     frozen_told_ = 0;
     last_.reset();
-    idle_since_.reset();
-    return ++failures_ == kFailuresToTell ? emit(poll) : std::nullopt;
+    if (++failures_ != kFailuresToTell)
+      return std::nullopt;
+    told_.reset();
+    return poll;
   }
-  const bool was_unknown = !emitted_ || emitted_->scrape_failed;
   failures_ = 0;
   const bool standing = last_ && same(*last_, poll);
   last_ = poll;
-  if (was_unknown)
-    return emit(poll);
+  seen_.now = now;
+  policy::reduce_counters(*policy_, seen_, without(own, poll));
+  const auto traffic = policy::traffic(*policy_, seen_, now);
 
-  if (work_present(poll)) {
-    idle_since_.reset();
-    if (standing)
-      return frozen_told_ < kFrozenToTell ? (++frozen_told_, emit(poll)) : std::nullopt;
-    const bool was_told_frozen = frozen_told_ > 0;
+  bool edge = told_ != traffic;
+  // Whoever's request it is: one of ours that hangs shows a stall as well.
+  if (standing && (poll.running.value_or(0) > 0 || poll.waiting.value_or(0) > 0)) {
+    edge = edge || frozen_told_ < kFrozenToTell;
+    frozen_told_ = std::min(frozen_told_ + 1, kFrozenToTell);
+  } else {
+    edge = edge || frozen_told_ > 0;
     frozen_told_ = 0;
-    return was_told_frozen || !work_present(*emitted_) ? emit(poll) : std::nullopt;
   }
-  const bool was_told_frozen = frozen_told_ > 0;
-  frozen_told_ = 0;
-  if (!standing || !idle_since_)
-    idle_since_ = now;
-  if (same(*emitted_, poll))
+  if (!edge)
     return std::nullopt;
-  // Quiet is told once it has lasted; the end of a standstill at once.
-  return was_told_frozen || now - *idle_since_ >= quiet_for_ ? emit(poll) : std::nullopt;
+  told_ = traffic;
+  auto event = poll;
+  if (traffic != policy::Traffic::kUnknown)
+    event.busy = traffic == policy::Traffic::kBusy;
+  return event;
 }
 
 }  // namespace fireboss::app

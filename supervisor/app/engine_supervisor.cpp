@@ -40,7 +40,7 @@ EngineSupervisor::EngineSupervisor(asio::any_io_executor executor, const config:
       ports_(ports),
       core_(engine, ports.clock, ports.store, [this](const policy::Decision& decision) { tell(decision); }),
       session_(engine, raw_reply_bytes, ports.clock, ports.sockets),
-      edges_(engine.policy.quiet_for),
+      edges_(engine.policy),
       watch_(signatures, engine.unit),
       census_(engine.required_processes, engine.policy.census_confirm),
       wake_(executor),
@@ -196,6 +196,7 @@ void EngineSupervisor::take_snapshot(const ports::UnitSnapshot& snapshot) {
   take_events(std::move(events));
   if (first || tracker_.life() != former_life) {
     edges_.reset();
+    session_.forget_calls();
     silence_.reset();
     counters_told_ = true;
     watch_.begin(tracker_.life());
@@ -328,7 +329,7 @@ asio::awaitable<void> EngineSupervisor::poll_counters() {
       if (page || page.error().code == ErrorCode::kNotFound || page.error().code == ErrorCode::kDenied)
         counters_told_ = dialect.has_value();
       if (!stopping_ && tracker_.life() == life)
-        if (const auto edge = edges_.on_poll(counters, ports_.clock.mono()))
+        if (const auto edge = edges_.on_poll(counters, session_.own_calls(), ports_.clock.mono()))
           feed(*edge);
     }
     co_await pause(kPollEvery);

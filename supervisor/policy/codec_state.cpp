@@ -9,7 +9,7 @@
 namespace fireboss::policy {
 namespace {
 
-constexpr std::string_view kDeciderVersion = "1";
+constexpr std::string_view kDeciderVersion = "2";
 constexpr const char* kVersionKey = "version";
 
 }  // namespace

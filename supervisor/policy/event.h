@@ -54,6 +54,9 @@ struct CanaryResult {
 struct Counters {
   std::optional<std::int64_t> running, waiting, prompt_tokens, generation_tokens;
   bool scrape_failed = false;
+  // Whether there is traffic, until told otherwise: by who looks at every poll and tells the edges. None: to
+  // be judged from the counters, each of which is then told.
+  std::optional<bool> busy{};
 };
 // Without counters: whether bytes were sent on any connection of the engine's port since the last such event.
 struct PortBytes {

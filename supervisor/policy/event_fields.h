@@ -40,6 +40,7 @@ void fields(CanaryResult& x, F&& f) {
 
 template <typename F>
 void fields(Counters& x, F&& f) {
+  f("busy", x.busy);
   f("generation_tokens", x.generation_tokens);
   f("prompt_tokens", x.prompt_tokens);
   f("running", x.running);

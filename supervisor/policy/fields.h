@@ -157,6 +157,7 @@ void fields(TokenStep& x, F&& f) {
 template <typename F>
 void fields(TrafficState& x, F&& f) {
   f("at", x.at);
+  f("busy", x.busy);
   f("bytes_at", x.bytes_at);
   f("bytes_moved", x.bytes_moved);
   f("bytes_sent", x.bytes_sent);

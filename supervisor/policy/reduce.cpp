@@ -86,6 +86,10 @@ void reduce_configured(const Policy& policy, State& state, const Configured& eve
     reduce_mode(policy, state, OperatorMode{*event.mode});
   if (state.next_scheduled)
     state.next_scheduled = std::min(*state.next_scheduled, state.now + policy.canary_every);
+  if (state.recycle.next_check && state.life)
+    state.recycle.next_check = next_after(state.life->started, policy.recycle_check_every, state.now);
+  if (!policy.max_age)
+    state.recycle.due_since.reset();
   forget_unconfigured_variants(policy, state);
   if (!other_suite)
     return;

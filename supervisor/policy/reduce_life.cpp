@@ -257,6 +257,8 @@ void reduce_daemon_started(const Policy& policy, State& state, const DaemonStart
     state.full_canary_owed = {policy.variants.begin(), policy.variants.end()};
   const auto lost = std::exchange(state.in_flight, std::nullopt);
   state.own_faults.clear();
+  state.traffic.scrape_failed = true;  // nobody looked meanwhile
+  state.traffic.busy.reset();
   std::erase_if(state.open_alerts, [](const auto& alert) { return alert.first.starts_with("own_fault/"); });
 
   // The record names an action that this state does not have: it is taken up where it was.

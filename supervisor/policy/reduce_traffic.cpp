@@ -57,6 +57,7 @@ void reduce_counters(const Policy& policy, State& state, const Counters& event) 
   }
   t.sampled = true;
   t.scrape_failed = false;
+  t.busy = event.busy;
   t.at = state.now;
   t.running = event.running;
   t.waiting = event.waiting;

@@ -196,6 +196,7 @@ struct TrafficState {
   bool scrape_failed = false;  // the newest scrape: no information, which counts as traffic
   MonoTime at{};               // of the newest good sample
   MonoTime since{};            // of the first good sample without a gap
+  std::optional<bool> busy{};  // as the newest good sample tells it
   std::optional<std::int64_t> running{}, waiting{}, prompt_tokens{}, generation_tokens{};
   std::vector<TokenStep> recent{};        // tokens produced within quiet_for of the newest sample
   std::optional<MonoTime> still_since{};  // work present and every counter as it was at that time

@@ -106,6 +106,8 @@ Traffic traffic(const Policy& policy, const State& state, MonoTime now) {
   const auto& t = state.traffic;
   if (!t.sampled || t.scrape_failed)
     return Traffic::kUnknown;
+  if (t.busy)
+    return *t.busy ? Traffic::kBusy : Traffic::kQuiet;
   if (t.running.value_or(0) > 0 || t.waiting.value_or(0) > 0)
     return Traffic::kBusy;
   if (!t.running && !t.waiting)
@@ -145,6 +147,8 @@ std::string traffic_text(const Policy& policy, const State& state, MonoTime now)
     return "nothing is known of the engine's traffic";
   if (t.scrape_failed)
     return "the engine's counters cannot be read";
+  if (t.busy)
+    return *t.busy ? fmt::format("traffic in the last {}", format_duration(policy.quiet_for)) : "no traffic";
   if (t.running.value_or(0) > 0 || t.waiting.value_or(0) > 0)
     return fmt::format("{} running, {} waiting", t.running.value_or(0), t.waiting.value_or(0));
   const auto tokens = tokens_since(t, now - policy.quiet_for);

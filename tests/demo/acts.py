@@ -1,6 +1,7 @@
 """The acts of `make demo`. Runs inside the throw-away systemd; every act is checked against the SQLite record."""
 import collections
 import json
+import subprocess
 import sys
 import threading
 import time
@@ -31,6 +32,18 @@ ExecStart=
 ExecStart=/usr/bin/fireboss-engine --model {SHARE}/drill-f16.gguf --host 127.0.0.1 --port 8080 --enable-faults
 Restart=always
 RestartSec=1
+"""
+
+# What a real engine has after hours, in a minute.
+QUIET_S = 30
+AGED = f"""
+[engine.{ENGINE}.recycle]
+max_age = "1m"
+check_every = "10s"
+
+[engine.{ENGINE}.traffic]
+quiet_for = "{QUIET_S}s"
+quiet_tokens = 0
 """
 
 begun = time.monotonic()
@@ -190,6 +203,84 @@ def death():
     say(f"  took {time.monotonic() - since:.0f} s")
 
 
+class Traffic:
+    """Somebody's requests, one after the other, in a thread."""
+
+    def __init__(self):
+        self.over = threading.Event()
+        self.answered = 0
+        self.ended = None
+        self.thread = threading.Thread(target=self.ask, daemon=True)
+        self.thread.start()
+
+    def ask(self):
+        body = {"model": "drill", "temperature": 0, "max_tokens": 200, "ignore_eos": True,
+                "messages": [{"role": "user", "content": "Tell a long story."}]}
+        while not self.over.is_set():
+            try:
+                http(URL + "/v1/chat/completions", body)
+                self.answered += 1
+            except OSError:
+                self.over.wait(0.2)
+        self.ended = time.monotonic()
+
+    def stop(self):
+        self.over.set()
+        self.thread.join()
+        return self.ended
+
+
+def aged():
+    since = act(4, "an aged engine: traffic defers its recycle, the canary's own calls do not")
+    write("/etc/fireboss/fireboss.toml", CONFIG + AGED)
+    run("fireboss", "check-config")
+    mark, actions = last_event(), len(rows("SELECT id FROM action"))
+    traffic = Traffic()
+    run("systemctl", "restart", "firebossd")
+    deferred = wait("the recycle deferred by traffic", lambda: rows(
+        "SELECT reason, payload FROM decision WHERE kind = 'defer' AND reason LIKE 'recycle%' AND last_event > ?", mark), 120)
+    if deferred:
+        check("deferred by traffic", json.loads(deferred[0]["payload"])["by"] == "traffic", deferred[0]["reason"])
+    check("nothing was done meanwhile", len(rows("SELECT id FROM action")) == actions, f"{traffic.answered} requests answered")
+    quiet = traffic.stop()
+    # Close to the end of the quiet time: had it counted as traffic, that time would begin again.
+    while time.monotonic() < quiet + QUIET_S - 5:
+        time.sleep(0.1)
+    run("fireboss", "canary", "run", ENGINE, "--variant", "chat", show=True)
+    recycle = wait("recycled", lambda: rows("SELECT * FROM action WHERE kind = 'recycle'"), 60)
+    if recycle:
+        waited = time.monotonic() - quiet
+        check("at the first quiet moment, its own calls not counted", QUIET_S <= waited < 2 * QUIET_S - 5,
+              f"{waited:.0f} s after the last request of somebody else, quiet_for is {QUIET_S} s")
+        clean = wait("verified", lambda: rows("SELECT * FROM action WHERE kind = 'recycle' AND state = 'clean'"), 60)
+        check("recycled and verified by a canary", bool(clean))
+    say(f"  took {time.monotonic() - since:.0f} s")
+
+
+def killed():
+    since = act(5, "firebossd is killed in mid-restart, and the engine comes back once")
+    write("/etc/fireboss/fireboss.toml", CONFIG)
+    run("systemctl", "restart", "firebossd")
+    mark, life = last_event(), unit_property(UNIT, "InvocationID")
+    known = max(row["id"] for row in rows("SELECT id FROM action"))
+    wait("the life adopted again", lambda: events("daemon_started", mark - 1))
+    asked = subprocess.Popen(["fireboss", "restart", ENGINE, "--why", "demo"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait("the restart under way", lambda: rows("SELECT step FROM action WHERE id > ? AND step IN ('job', 'ready')", known))
+    run("systemctl", "kill", "--signal=KILL", "firebossd")
+    asked.wait(60)
+    back = wait("the operation ended", lambda: rows("SELECT state FROM action WHERE id > ? AND state <> 'open'", known), 60)
+    if back:
+        check("firebossd is back and took it up where it was", back[0]["state"] == "clean", back[0]["state"])
+    lives = {event["life"] for event in events("life_started", mark)} - {life}
+    check("one new life, one operation", len(lives) == 1 and len(rows("SELECT id FROM action WHERE id > ?", known)) == 1,
+          f"{len(lives)} lives")
+    check("the engine is up", unit_property(UNIT, "ActiveState") == "active")
+    now = unit_property(UNIT, "InvocationID")
+    wait("every variant asked in the new life", lambda: {event["variant"] for event in events("canary", mark)
+                                                         if event["life"] == now} >= {"chat", "chat-stream", "chat-cold"})
+    say(f"  took {time.monotonic() - since:.0f} s")
+
+
 def closing():
     say("\n== fireboss status")
     run("fireboss", "status", show=True)  # status 0: all is well again
@@ -207,7 +298,7 @@ On your own engine:
 
 def main():
     set_up()
-    for part in (healthy, degraded, death, closing):
+    for part in (healthy, degraded, death, aged, killed, closing):
         try:
             part()
         except Exception as trouble:  # an act that breaks is a miss, and the later ones still tell something

@@ -55,6 +55,29 @@ TEST_F(Recycle, IsNotDueAtTheCheckAMillisecondShort) {
   EXPECT_TRUE(recycling());
 }
 
+TEST_F(Recycle, IsCheckedByTheNewConfigurationAtOnce) {
+  quiet_from(100);
+  engine_.policy.max_age = Millis{60'000};
+  engine_.policy.recycle_check_every = Millis{10'000};
+  engine_.feed(301, Configured{.policy_hash = "q", .suite_hash = "", .mode = {}});
+  engine_.run_until(309.999);
+  EXPECT_FALSE(recycling());
+  engine_.run_until(310);
+  EXPECT_TRUE(recycling());
+}
+
+TEST_F(Recycle, IsNoLongerDueOnceTheConfigurationKnowsNoMaxAge) {
+  engine_.counters(4 * 3600 - 100, 3, 1000);
+  engine_.run_until(4 * 3600);
+  EXPECT_TRUE(engine_.state.recycle.due_since);
+  engine_.policy.max_age.reset();
+  engine_.feed(4 * 3600 + 1, Configured{.policy_hash = "q", .suite_hash = "", .mode = {}});
+  EXPECT_FALSE(engine_.state.recycle.due_since);
+  quiet_from(4 * 3600 + 2);
+  engine_.run_until(6 * 3600);
+  EXPECT_FALSE(recycling());
+}
+
 TEST_F(Recycle, IsNeverDueWithoutAMaxAge) {
   engine_.policy.max_age.reset();
   quiet_from(100);
